@@ -1,0 +1,17 @@
+"""Train a classifier for the metric you report."""
+
+from sk_anyloss.classifier import AnyLossClassifier
+from sk_anyloss.losses import AnyLoss
+from sk_anyloss.net import AnyLossNet
+from sk_anyloss.scoring import metric_score, metric_scorer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AnyLoss",
+    "AnyLossClassifier",
+    "AnyLossNet",
+    "__version__",
+    "metric_score",
+    "metric_scorer",
+]

@@ -1,0 +1,89 @@
+"""What the estimator does to rows, labels and weights before the net sees them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+from sklearn.model_selection import train_test_split
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+
+def positive_weights(
+    X: Any, y: np.ndarray, sample_weight: Any
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Check the weights, and leave out the rows that have none."""
+    weight = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    used = weight > 0
+    if not used.any():
+        raise ValueError(
+            "sample_weight is 0 for every row; at least one row of each class needs a "
+            "positive weight."
+        )
+    if used.all():
+        return X, y, weight
+    return X[used], y[used], weight[used]
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Weights of the rows times those of their classes, kept within sane bounds."""
+    if class_weight is not None:
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            # Only the classes that are here: a partial fit may see just one.
+            classes = np.unique(y)
+        factors = compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=weight
+        )
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ValueError(
+                f"class_weight must be finite and not negative, got {class_weight!r}."
+            )
+        weight = weight * factors[np.searchsorted(classes, y)]
+    top = weight.max()
+    if not 1e-9 < top < 1e9:
+        # Their scale has no meaning for a metric, but sums of them might overflow.
+        weight = weight / top
+    return weight
+
+
+def split_seed(random_state: Any, n: int) -> list[int]:
+    """Independent seeds from one ``random_state``, without the global generators."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    elif isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**31))
+    return np.random.SeedSequence(random_state).generate_state(n).tolist()
+
+
+def hold_out(
+    X: Any, target: np.ndarray, weight: np.ndarray, fraction: float, seed: int
+) -> tuple[Any, ...]:
+    """Split into rows to train on and rows to watch, both with both classes."""
+    n_valid = max(2, math.ceil(fraction * len(target)))
+    fewest = np.bincount(target.astype(int), minlength=2).min()
+    if fewest < 2 or len(target) - n_valid < 2:
+        raise ValueError(
+            "early_stopping=True holds out rows of each class, so it needs at least "
+            f"two rows of each class and some to learn from; got {len(target)} rows, "
+            f"{fewest} of the rarer class. Use early_stopping=False."
+        )
+    train, valid = train_test_split(
+        np.arange(len(target)), test_size=n_valid, stratify=target, random_state=seed
+    )
+    parts = (X, target, weight)
+    return *(part[train] for part in parts), *(part[valid] for part in parts)
+
+
+def as_rows(X: Any) -> Any:
+    """A dense array as a tensor, on the same memory if it may be written to."""
+    if issparse(X):
+        return X
+    return torch.from_numpy(X if X.flags.writeable else X.copy())

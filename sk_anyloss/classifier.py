@@ -1,0 +1,582 @@
+"""The scikit-learn estimator: validates, encodes labels, builds the net, trains it."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+from skorch.callbacks import EarlyStopping
+from skorch.helper import predefined_split
+from torch import nn
+
+from sk_anyloss._data import (
+    as_rows,
+    class_weights,
+    hold_out,
+    positive_weights,
+    split_seed,
+)
+from sk_anyloss._names import unknown
+from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
+from sk_anyloss.losses import AnyLoss, check_metric, get_loss
+from sk_anyloss.metrics import Metric
+from sk_anyloss.modules import MLP, Activation, check_hidden
+from sk_anyloss.net import AnyLossNet, restored_net_on_error
+from sk_anyloss.scoring import metric_score
+from sk_anyloss.steps import Sigmoid, Step, check_threshold, get_step
+
+__all__ = ["AnyLossClassifier"]
+
+_OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD,
+}
+
+
+class AnyLossClassifier(ClassifierMixin, BaseEstimator):
+    """Neural network for two classes, trained for the metric you report.
+
+    The loss is one minus the metric of a soft confusion matrix, which the AnyLoss
+    amplifier makes nearly hard yet differentiable.
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        What to train for: ``'f1'``, ``'f2'``, any ``'f<beta>'``, ``'gmean'``,
+        ``'balanced_accuracy'``, ``'mcc'`` and others of
+        :func:`sk_anyloss.metrics.metric_names`, or a differentiable callable
+        ``f(tn, fp, fn, tp)``, larger being better.
+    hidden : tuple of int, default=(2,)
+        Widths of the hidden layers; ``()`` is a single-layer perceptron.
+    L : float, default=73
+        Steepness of the amplifier; used by ``step='sigmoid'`` only.
+    step : str or Step, default='sigmoid'
+        How a probability becomes a soft decision: ``'sigmoid'``, ``'identity'``,
+        ``'linear'``, ``'cosine'``, or an instance such as ``Linear(delta=0.2)``.
+    threshold : float, default=0.5
+        Probability above which the positive class is predicted. Training aims at
+        this threshold, so there is rarely a reason to move it.
+    loss : str or torch.nn.Module, default=None
+        None trains on the metric. ``'bce'``, ``'weighted_bce'``, ``'mse'`` or a torch
+        criterion on logits trains the same network on that instead; the metric then
+        only scores.
+    pos_label : label, default=None
+        The class that counts as positive; by default the greater label,
+        ``classes_[1]``, as everywhere in scikit-learn.
+    standardize : bool, default=True
+        Whether the network first brings each column to mean 0 and deviation 1, by
+        figures that are learned from the training rows.
+    activation : str or callable, default='sigmoid'
+        What follows a hidden layer: ``'sigmoid'``, ``'relu'``, ``'tanh'``, ``'silu'``,
+        ``'gelu'``, ``'leaky_relu'``, or a function from tensor to tensor.
+    batch_norm : bool, default=True
+        Whether each hidden layer is batch-normalised.
+    optimizer : str or callable, default='adam'
+        ``'adam'``, ``'adamw'``, ``'sgd'``, ``'rmsprop'``, or anything that makes a
+        torch optimiser from ``(parameters, lr=...)``.
+    lr : float, default=0.01
+        Learning rate.
+    max_epochs : int, default=100
+        Number of passes over the training rows.
+    batch_size : int, float or 'auto', default='auto'
+        Rows in a batch, or their share in (0, 1]. ``'auto'`` takes a
+        twentieth of the rows, but at least 64 and at most 5,000 of them, so that a
+        set of up to 64 rows is trained full batch. Batches are stratified.
+    class_weight : dict or 'balanced', default=None
+        Factors on the weights of the rows of each class.
+    early_stopping : bool, default=False
+        Whether to hold out ``validation_fraction`` of the rows, stop once the metric
+        on them has not risen by ``tol`` for ``n_iter_no_change`` epochs, and go back
+        to the weights that scored best.
+    validation_fraction : float, default=0.1
+        Share of the rows held out by early stopping.
+    n_iter_no_change : int, default=10
+        Patience of early stopping, in epochs.
+    tol : float, default=1e-4
+        What early stopping takes for a rise.
+    warm_start : bool, default=False
+        Whether another ``fit`` goes on from the network as it is.
+    device : str or torch.device, default='cpu'
+        Where to compute.
+    callbacks : list, default=None
+        skorch callbacks for the net.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial weights, of the order of rows and of the held-out rows.
+        The global generators of torch and numpy are neither read nor moved.
+    verbose : int, default=0
+        If 1, prints a line an epoch.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if all were strings.
+    net_ : AnyLossNet
+        The trained skorch net; ``net_.module_`` is the torch module.
+    n_iter_ : int
+        Number of epochs.
+    loss_curve_ : list of float
+        Training loss of each epoch, from sums over the epoch.
+    validation_scores_ : list of float or None
+        Metric on the held-out rows after each epoch, with early stopping.
+
+    See Also
+    --------
+    sk_anyloss.losses.AnyLoss : The criterion alone, for any torch loop.
+    sk_anyloss.AnyLossNet : The skorch net, for any torch module.
+
+    Notes
+    -----
+    ``score`` is the metric that the model was trained for. ``predict_proba`` orders the
+    rows, but a model trained on a metric is not calibrated; wrap it in
+    :class:`~sklearn.calibration.CalibratedClassifierCV` if you need probabilities.
+
+    float64 input is computed in float64, float32 input in float32. Sets of up to 64
+    rows are always computed in float64, where it costs nothing.
+
+    References
+    ----------
+    D. Han, N. Moniz, N. V. Chawla, "AnyLoss: Transforming Classification Metrics into
+    Loss Functions", KDD 2024, https://doi.org/10.1145/3637528.3672017
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sk_anyloss import AnyLossClassifier
+    >>> X, y = make_classification(500, weights=[0.9], class_sep=2, random_state=0)
+    >>> model = AnyLossClassifier(metric="f1", random_state=0)
+    >>> scores = cross_val_score(model, X, y, cv=5)
+    >>> bool(scores.mean() > 0.8)
+    True
+    """
+
+    classes_: np.ndarray
+    net_: AnyLossNet
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        hidden: tuple[int, ...] = (2,),
+        L: float = 73,
+        *,
+        step: str | Step = "sigmoid",
+        threshold: float = 0.5,
+        loss: str | nn.Module | None = None,
+        pos_label: Any = None,
+        standardize: bool = True,
+        activation: str | Activation = "sigmoid",
+        batch_norm: bool = True,
+        optimizer: Any = "adam",
+        lr: float = 0.01,
+        max_epochs: int = 100,
+        batch_size: int | float | str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        device: str | torch.device = "cpu",
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.hidden = hidden
+        self.L = L
+        self.step = step
+        self.threshold = threshold
+        self.loss = loss
+        self.pos_label = pos_label
+        self.standardize = standardize
+        self.activation = activation
+        self.batch_norm = batch_norm
+        self.optimizer = optimizer
+        self.lr = lr
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.device = device
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> AnyLossClassifier:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array-like of shape (n_samples,)
+            Their labels, two of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights. A row of weight 0 counts as absent, and in a full batch a row of
+            weight 2 counts as two.
+
+        Returns
+        -------
+        self : AnyLossClassifier
+            The fitted estimator. If fit fails, it is left as it was before.
+        """
+        going_on = self.warm_start and hasattr(self, "net_")
+        with _restored_on_error(self):
+            X = self._fit(
+                X, y, sample_weight, going_on, self.max_epochs, self.early_stopping
+            )
+            self._warn_if_constant(X)
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> AnyLossClassifier:
+        """Go over some rows once, in batches, from the network as it is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to learn from. The first call learns from them how to standardise.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (2,), default=None
+            The two labels. Needed in the first call unless y has both.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : AnyLossClassifier
+            The estimator. Early stopping does not apply; ``class_weight='balanced'``
+            balances within these rows.
+        """
+        going_on = hasattr(self, "net_")
+        with _restored_on_error(self):
+            self._fit(X, y, sample_weight, going_on, 1, False, classes)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        going_on: bool,
+        max_epochs: int,
+        early_stopping: bool,
+        classes: Any = None,
+    ) -> Any:
+        """Train a new net, or go on with the one there is; return the rows used."""
+        self._check_params()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            reset=not going_on,
+        )
+        X, y, weight = positive_weights(X, y, sample_weight)
+        self._set_classes(y, classes, going_on)
+        target = (y == self.classes_[self._positive]).astype(X.dtype)
+        weight = class_weights(self.class_weight, self.classes_, y, weight)
+        seeds = split_seed(self.random_state, 3)
+        held_out = None
+        if early_stopping:
+            fraction = self.validation_fraction
+            X, target, weight, *held_out = hold_out(
+                X, target, weight, fraction, seeds[2]
+            )
+        net = self.net_ if going_on else self._build_net(X, weight, seeds)
+        net.set_params(max_epochs=max_epochs)
+        if held_out:
+            rows, labels, weights = held_out
+            rows = {"X": as_rows(rows), "sample_weight": weights}
+            net.train_split = predefined_split(net.get_dataset(rows, labels))
+        with restored_net_on_error(net) if going_on else nullcontext():
+            net.partial_fit(as_rows(X), target, sample_weight=weight)
+        # The held-out rows are not part of the model, and would be pickled with it.
+        net.train_split = None
+        self.net_ = net
+        self.n_iter_ = len(net.history)
+        self.loss_curve_ = net.history[:, "train_loss"]
+        self.validation_scores_ = net.history[:, "valid_score"] if held_out else None
+        return X
+
+    def _check_params(self) -> None:
+        """Refuse what no part of the network would refuse by itself, early."""
+        check_hidden(self.hidden)
+        check_threshold(self.threshold)
+        get_step(self.step)
+        Sigmoid(self.L)
+        batch_rows(self.batch_size, 1)
+        if isinstance(self.optimizer, str) and self.optimizer not in _OPTIMIZERS:
+            otherwise = "or pass a class of torch.optim."
+            message = unknown("optimizer", self.optimizer, _OPTIMIZERS, otherwise)
+            raise ValueError(message)
+        for name, high in (("lr", np.inf), ("validation_fraction", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not 0.0 < float(value) < high:
+                raise ValueError(
+                    f"{name} must be a number above 0 and below {high}, got {value!r}."
+                )
+        for name in ("max_epochs", "n_iter_no_change"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < 1:
+                raise ValueError(
+                    f"{name} must be a whole number of at least 1, got {value!r}."
+                )
+        if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+
+    def _set_classes(self, y: np.ndarray, classes: Any, going_on: bool) -> None:
+        """Learn the two classes, or see that these labels belong to them."""
+        check_classification_targets(y)
+        labels = np.unique(y)
+        if going_on:
+            for given in (labels,) if classes is None else (labels, classes):
+                strange = np.setdiff1d(given, self.classes_).tolist()
+                if strange:
+                    raise ValueError(
+                        f"A model of the classes {self.classes_.tolist()} cannot go "
+                        f"on with {strange}; start anew with fit."
+                    )
+            return
+        if classes is not None:
+            labels = np.unique(np.concatenate((labels, np.unique(classes))))
+        if len(labels) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}: {len(labels)} classes, {labels[:5].tolist()}..."
+            )
+        if len(labels) < 2:
+            raise ValueError(
+                "y has only one class among the rows of positive weight, "
+                f"{labels.tolist()}, and a classifier needs two classes."
+            )
+        if self.pos_label is not None and self.pos_label not in labels:
+            raise ValueError(
+                f"pos_label={self.pos_label!r} is not one of the classes "
+                f"{labels.tolist()}."
+            )
+        self.classes_ = labels
+
+    @property
+    def _positive(self) -> int:
+        """Index in ``classes_`` of the class that the net's logit speaks for."""
+        return 1 if self.pos_label is None else int(self.pos_label == self.classes_[1])
+
+    def _build_net(self, X: Any, weight: np.ndarray, seeds: list[int]) -> AnyLossNet:
+        wide = X.dtype == np.float64 or X.shape[0] <= FULL_BATCH_ROWS
+        wide = wide and torch.device(self.device).type != "mps"  # It has no float64.
+        scaler = None
+        if self.standardize:
+            # with_mean=False admits sparse rows; the mean is learned all the same.
+            scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
+        module = MLP(
+            n_features=X.shape[1],
+            hidden=self.hidden,
+            activation=self.activation,
+            batch_norm=self.batch_norm,
+            mean=scaler and scaler.mean_,
+            scale=scaler and scaler.scale_,
+            dtype=torch.float64 if wide else torch.float32,
+            random_state=seeds[0],
+        )
+        if self.loss is None:
+            params = {"L": self.L} if self.step == "sigmoid" else {}
+            step = get_step(self.step, **params)
+            criterion: nn.Module = AnyLoss(self.metric, step, self.threshold)
+        else:
+            check_metric(self.metric)
+            criterion = get_loss(self.loss)
+        callbacks = list(self.callbacks or [])
+        if self.early_stopping:
+            stopper = _EarlyStopping(
+                monitor="valid_score",
+                lower_is_better=False,
+                patience=self.n_iter_no_change,
+                threshold=self.tol,
+                threshold_mode="abs",
+                load_best=True,
+            )
+            callbacks.append(("early_stopping", stopper))
+        optimizer = self.optimizer
+        if isinstance(optimizer, str):
+            optimizer = _OPTIMIZERS[optimizer]
+        net = AnyLossNet(
+            module,
+            metric=self.metric,
+            threshold=self.threshold,
+            criterion=criterion,
+            optimizer=optimizer,
+            lr=self.lr,
+            batch_size=self.batch_size,
+            callbacks=callbacks,
+            device=self.device,
+            random_state=seeds[1],
+            verbose=self.verbose,
+        )
+        return net.initialize()
+
+    def _warn_if_constant(self, X: Any) -> None:
+        decided = np.unique(self._decide(X) > 0)
+        if len(decided) == 1:
+            label = self.classes_[int(decided[0])]
+            warnings.warn(
+                f"The model predicts {label!r} for every training row. Try another "
+                f"learning rate (lr={self.lr}), more epochs (max_epochs="
+                f"{self.max_epochs}), a smaller L (5 to 20) or step='identity', "
+                "class_weight='balanced', or another random_state.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _decide(self, X: Any) -> np.ndarray:
+        """Logits in favour of ``classes_[1]``, from which the cut is taken off."""
+        cut = np.log(self.threshold) - np.log1p(-self.threshold)
+        decision = self.net_.logits(as_rows(X)) - cut
+        return decision if self._positive == 1 else -decision
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Confidence in ``classes_[1]``: above 0 where it is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to decide on.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold t.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            reset=False,
+        )
+        return self._decide(X)
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Scores between 0 and 1 for both classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, 2)
+            Columns in the order of ``classes_``. Not calibrated.
+        """
+        decision = self.decision_function(X)
+        cut = np.log(self.threshold) - np.log1p(-self.threshold)
+        logit = decision + (cut if self._positive == 1 else -cut)
+        return expit(np.stack((-logit, logit), axis=1))
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The positive class where its score is above the threshold.
+        """
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int)]
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The metric that the model was trained for, of its predictions on X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The metric; accuracy only if ``metric='accuracy'``. So ``cross_val_score``
+            and ``GridSearchCV`` report the metric unasked; a search over ``metric``
+            itself needs ``scoring``, since each candidate is scored by its own.
+        """
+        y_pred = self.predict(X)
+        return metric_score(
+            y,
+            y_pred,
+            metric=self.metric,
+            pos_label=self.classes_[self._positive],
+            sample_weight=sample_weight,
+        )
+
+
+class _EarlyStopping(EarlyStopping):
+    """Stops where there are held-out rows, as in ``fit`` but not in ``partial_fit``."""
+
+    def on_epoch_end(self, net: AnyLossNet, **kwargs: Any) -> None:
+        if self.monitor in net.history[-1]:
+            super().on_epoch_end(net, **kwargs)
+
+
+@contextmanager
+def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Put back all attributes of an estimator if its fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -1,0 +1,78 @@
+"""The weighted soft confusion matrix. Nothing else in the package sums over rows.
+
+Soft decisions ``h`` in [0, 1] stand in for predicted labels, so that the counts can
+be differentiated. The last axis runs over the rows; axes in front of it (several
+models, several classes) are kept. Every function takes numpy arrays and tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["Counts", "confusion", "weighted_sum"]
+
+
+class Counts(NamedTuple):
+    """The four entries of a binary confusion matrix, in scikit-learn's order."""
+
+    tn: Any
+    fp: Any
+    fn: Any
+    tp: Any
+
+
+def confusion(h: Any, h_not: Any, y: Any, sample_weight: Any = None) -> Counts:
+    r"""Sum soft decisions into a confusion matrix (eq. 6 of the AnyLoss paper).
+
+    .. math::
+        TN = \sum_i w_i (1 - y_i)(1 - h_i) \qquad FP = \sum_i w_i (1 - y_i) h_i
+
+        FN = \sum_i w_i y_i (1 - h_i) \qquad TP = \sum_i w_i y_i h_i
+
+    Parameters
+    ----------
+    h, h_not : array or tensor of shape (..., n)
+        The soft decisions, and one minus them. The second is asked for because
+        ``1 - h`` loses all digits where ``h`` rounds to 1.
+    y : array or tensor of shape (n,) or (..., n)
+        Labels, 1 for the positive class and 0 for the negative one.
+    sample_weight : array or tensor of the shape of y, default=None
+        Weights; a row of weight 2 counts as two rows.
+
+    Returns
+    -------
+    counts : Counts
+        ``tn, fp, fn, tp``, each of shape ``(...)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.counts import confusion
+    >>> h, y = np.array([0.75, 0.25, 1.0]), np.array([1, 0, 1])
+    >>> [float(count) for count in confusion(h, 1 - h, y)]
+    [0.75, 0.25, 0.25, 1.75]
+    """
+    if sample_weight is None:
+        positive, negative = y, 1 - y
+    else:
+        positive = sample_weight * y
+        negative = sample_weight - positive
+    return Counts(
+        tn=(negative * h_not).sum(-1),
+        fp=(negative * h).sum(-1),
+        fn=(positive * h_not).sum(-1),
+        tp=(positive * h).sum(-1),
+    )
+
+
+def weighted_sum(values: Any, sample_weight: Any = None) -> Any:
+    """Sum over the rows, each times its weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.counts import weighted_sum
+    >>> float(weighted_sum(np.array([1.0, 2.0]), np.array([3.0, 1.0])))
+    5.0
+    """
+    return (values if sample_weight is None else values * sample_weight).sum(-1)

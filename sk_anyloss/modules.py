@@ -1,0 +1,223 @@
+"""The multi-layer perceptron: a batch of rows in, one logit a row out."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import skip_init
+
+from sk_anyloss._names import unknown
+from sk_anyloss.counts import weighted_sum
+
+__all__ = ["MLP", "WeightedBatchNorm", "activation_names", "check_hidden"]
+
+Activation = Callable[[Tensor], Tensor]
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "gelu": nn.functional.gelu,
+    "leaky_relu": nn.functional.leaky_relu,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "silu": nn.functional.silu,
+    "tanh": torch.tanh,
+}
+
+
+def activation_names() -> list[str]:
+    """Names of the activations between the layers.
+
+    Examples
+    --------
+    >>> from sk_anyloss.modules import activation_names
+    >>> activation_names()
+    ['gelu', 'leaky_relu', 'relu', 'sigmoid', 'silu', 'tanh']
+    """
+    return sorted(_ACTIVATIONS)
+
+
+def check_hidden(hidden: Any) -> tuple[int, ...]:
+    """Return the widths of the hidden layers as a tuple, or say what is wrong.
+
+    Examples
+    --------
+    >>> from sk_anyloss.modules import check_hidden
+    >>> check_hidden([16, 8])
+    (16, 8)
+    """
+    widths: Any = [hidden] if isinstance(hidden, numbers.Integral) else hidden
+    if isinstance(widths, (Sequence, np.ndarray)) and not isinstance(widths, str):
+        whole = all(
+            isinstance(width, numbers.Integral) and not isinstance(width, bool)
+            for width in widths
+        )
+        if whole and all(width > 0 for width in widths):
+            return tuple(int(width) for width in widths)
+    raise ValueError(
+        "hidden must be a tuple of positive whole numbers, the widths of the hidden "
+        f"layers, or () for none; got {hidden!r}."
+    )
+
+
+def _activation(activation: str | Activation) -> Activation:
+    if isinstance(activation, str):
+        if activation in _ACTIVATIONS:
+            return _ACTIVATIONS[activation]
+    elif callable(activation):
+        return activation
+    otherwise = "or pass a function from tensor to tensor."
+    raise ValueError(unknown("activation", activation, _ACTIVATIONS, otherwise))
+
+
+class WeightedBatchNorm(nn.Module):
+    """Batch normalisation whose mean and variance know of row weights.
+
+    A row of weight 2 has the effect of the same row twice, and multiplying all
+    weights by a number has none; both need the biased variance, here and in the
+    running figures that are used outside of training.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    momentum : float, default=0.1
+        Share of the newest batch in the running figures.
+    eps : float, default=1e-5
+        Added to the variance.
+    dtype : torch.dtype, default=None
+        Type of parameters and running figures.
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(
+        self,
+        n_features: int,
+        momentum: float = 0.1,
+        eps: float = 1e-5,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(n_features, dtype=dtype))
+        self.bias = nn.Parameter(torch.zeros(n_features, dtype=dtype))
+        self.register_buffer("running_mean", torch.zeros(n_features, dtype=dtype))
+        self.register_buffer("running_var", torch.ones(n_features, dtype=dtype))
+
+    def forward(self, x: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Normalise the columns of x, by the batch in training, else as learned."""
+        if not self.training:
+            mean, var = self.running_mean, self.running_var
+        else:
+            if sample_weight is None:
+                sample_weight = x.new_ones(len(x))
+            share = sample_weight / weighted_sum(sample_weight)
+            mean = weighted_sum(x.T, share)
+            var = weighted_sum((x - mean).T ** 2, share)
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(var, self.momentum)
+        return (x - mean) * (self.weight * torch.rsqrt(var + self.eps)) + self.bias
+
+
+class MLP(nn.Module):
+    """Multi-layer perceptron with one logit as output.
+
+    ``hidden=()`` is the single-layer perceptron, started at zero. ``hidden=(2,)`` is
+    the network of the AnyLoss paper: Linear, batch norm, sigmoid, Linear.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of input columns.
+    hidden : tuple of int, default=(2,)
+        Widths of the hidden layers.
+    activation : str or callable, default='sigmoid'
+        What follows each hidden layer; see :func:`activation_names`.
+    batch_norm : bool, default=True
+        Whether each hidden layer is normalised before its activation.
+    mean, scale : array of shape (n_features,), default=None
+        If given, the input enters as ``(X - mean) / scale``.
+    dtype : torch.dtype, default=None
+        Type of the parameters.
+    random_state : int, default=None
+        Seed of the initial weights. They are drawn from a generator of their own:
+        torch's global one is neither read nor moved.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.modules import MLP
+    >>> MLP(3, hidden=(4,), random_state=0)(torch.zeros(5, 3)).shape
+    torch.Size([5])
+    """
+
+    mean: Tensor | None
+    scale: Tensor | None
+
+    def __init__(
+        self,
+        n_features: int,
+        hidden: Sequence[int] = (2,),
+        activation: str | Activation = "sigmoid",
+        batch_norm: bool = True,
+        mean: np.ndarray | None = None,
+        scale: np.ndarray | None = None,
+        dtype: torch.dtype | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__()
+        hidden = check_hidden(hidden)
+        self.activation = _activation(activation)
+        for name, value in (("mean", mean), ("scale", scale)):
+            tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
+            self.register_buffer(name, tensor)
+        widths = [n_features, *hidden, 1]
+        # skip_init: the default initialisation would move torch's global generator.
+        self.layers = nn.ModuleList(
+            skip_init(nn.Linear, n_in, n_out, dtype=dtype)
+            for n_in, n_out in pairwise(widths)
+        )
+        self.norms = nn.ModuleList(
+            WeightedBatchNorm(width, dtype=dtype) for width in hidden if batch_norm
+        )
+        generator = torch.Generator()
+        if random_state is None:
+            generator.seed()
+        else:
+            generator.manual_seed(random_state)
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw He-normal hidden weights; the last layer starts at zero.
+
+        A last layer of zeros puts every row at p = 0.5, where each step is steepest;
+        from a random start most rows can lie on a plateau of a large L at once.
+        """
+        *hidden, _ = self.layers
+        for parameter in self.layers.parameters():
+            nn.init.zeros_(parameter)
+        for layer in hidden:
+            weight = layer.get_parameter("weight")
+            nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
+
+    def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Logits of shape (n,) for rows of shape (n, n_features)."""
+        if self.mean is not None:
+            X = X - self.mean
+        if self.scale is not None:
+            X = X / self.scale
+        *hidden, output = self.layers
+        for i, layer in enumerate(hidden):
+            X = layer(X)
+            if self.norms:
+                X = self.norms[i](X, sample_weight)
+            X = self.activation(X)
+        return output(X).squeeze(-1)

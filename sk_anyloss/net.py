@@ -1,0 +1,393 @@
+"""The skorch net: any torch module with one logit a row, trained on any loss here."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin
+from skorch import NeuralNet
+from skorch.callbacks import EpochTimer, PrintLog
+from skorch.dataset import unpack_data
+from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
+from torch import Tensor
+
+from sk_anyloss.batches import Batches, batch_rows
+from sk_anyloss.counts import confusion
+from sk_anyloss.losses import AnyLoss, SummedLoss, align
+from sk_anyloss.metrics import Metric, get_metric, ratio
+
+__all__ = ["AnyLossNet", "single_thread"]
+
+#: Rows that go through the module at once when it is not being trained.
+PREDICT_ROWS = 16_384
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Keep torch to one thread, and give it back what it had.
+
+    The nets are small, so more threads cost more than they bring; and sums that are
+    split over threads round differently, so that a fit in a worker process of joblib
+    would not be bitwise the fit in the main one.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
+    """Put back weights, optimiser and history of a net if its training fails."""
+    states = {
+        part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
+    }
+    n_epochs = len(net.history)
+    try:
+        yield
+    except BaseException:
+        for part, state in states.items():
+            part.load_state_dict(state)
+        del net.history[n_epochs:]
+        raise
+
+
+class AnyLossNet(ClassifierMixin, NeuralNet):
+    """A skorch net that trains any torch module for a confusion-matrix metric.
+
+    The module takes a batch and gives one logit a row, of shape (n,) or (n, 1).
+    Labels are 0 and 1. Batches are sliced and stratified; figures for an epoch come
+    from sums over it, never from averages of batches; a validation set, if
+    ``train_split`` makes one, is scored by the metric as ``valid_score``.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        A class or an instance. If its ``forward`` has a parameter ``sample_weight``,
+        it is given the weights of the batch.
+    metric : str or callable, default='f1'
+        What to train for and to score by.
+    threshold : float, default=0.5
+        Probability above which the positive class is predicted.
+    criterion : torch.nn.Module, default=AnyLoss
+        The loss, on logits. ``AnyLoss`` is given ``metric`` and ``threshold``; its
+        other parameters are set in skorch's way, as in ``criterion__step='linear'``.
+    optimizer : torch.optim.Optimizer, default=torch.optim.Adam
+        The optimiser.
+    lr : float, default=0.01
+        Its learning rate.
+    max_epochs : int, default=100
+        Number of passes over the training data.
+    batch_size : int, float or 'auto', default='auto'
+        As in :func:`sk_anyloss.batches.batch_rows`.
+    train_split : callable or None, default=None
+        How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
+    random_state : int or None, default=None
+        Seed of the order of rows. The module's own initial weights come from
+        wherever the module takes them.
+    verbose : int, default=0
+        If 1, prints a line an epoch.
+    **kwargs
+        Everything else that :class:`skorch.NeuralNet` takes: ``callbacks``,
+        ``device``, ``module__<parameter>``, ``optimizer__<parameter>`` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from sk_anyloss import AnyLossNet
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4)).astype("float32")
+    >>> y = (X[:, 0] > 1).astype(int)
+    >>> net = AnyLossNet(nn.Linear(4, 1), metric="gmean", lr=0.1, random_state=0)
+    >>> net.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        *,
+        metric: str | Metric = "f1",
+        threshold: float = 0.5,
+        criterion: Any = AnyLoss,
+        optimizer: Any = torch.optim.Adam,
+        lr: float = 0.01,
+        max_epochs: int = 100,
+        batch_size: int | float | str = "auto",
+        iterator_train: Any = Batches,
+        iterator_valid: Any = Batches,
+        train_split: Any = None,
+        random_state: int | None = None,
+        verbose: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            module,
+            criterion=criterion,
+            optimizer=optimizer,
+            lr=lr,
+            max_epochs=max_epochs,
+            batch_size=batch_size,
+            iterator_train=iterator_train,
+            iterator_valid=iterator_valid,
+            train_split=train_split,
+            verbose=verbose,
+            **kwargs,
+        )
+        self.metric = metric
+        self.threshold = threshold
+        self.random_state = random_state
+
+    @property
+    def _default_callbacks(self) -> list[tuple[str, Any]]:
+        return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, 0 and 1."""
+        return np.array([0, 1])
+
+    def initialize(self) -> AnyLossNet:
+        """Make module, criterion, optimiser and callbacks anew."""
+        self.rng_ = np.random.default_rng(self.random_state)
+        super().initialize()
+        parameters = inspect.signature(self.module_.forward).parameters
+        self.weighs_rows_ = "sample_weight" in parameters
+        return self
+
+    def get_params_for(self, prefix: str) -> dict[str, Any]:
+        """Parameters of a part; those of the criterion include the net's own."""
+        params = super().get_params_for(prefix)
+        if prefix == "criterion" and self.criterion is AnyLoss:
+            return {"metric": self.metric, "threshold": self.threshold, **params}
+        return params
+
+    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
+        """Batches of a dataset, shuffled and stratified if it is trained on."""
+        prefix = "iterator_train" if training else "iterator_valid"
+        iterator, params = getattr(self, prefix), self.get_params_for(prefix)
+        params.setdefault("batch_size", self.batch_size if training else PREDICT_ROWS)
+        if isinstance(iterator, type) and issubclass(iterator, Batches):
+            if training:
+                params.setdefault("rng", self.rng_)
+        else:
+            params["batch_size"] = batch_rows(params["batch_size"], len(dataset))
+        return iterator(dataset, **params)
+
+    def check_data(self, X: Any, y: Any = None) -> None:
+        """Refuse labels other than 0 and 1."""
+        super().check_data(X, y)
+        if y is None or is_dataset(X):
+            return
+        labels = np.unique(to_numpy(y))
+        if get_dim(y) != 1 or not np.isin(labels, (0, 1)).all():
+            raise ValueError(
+                "AnyLossNet needs labels 0 and 1 in one dimension, got the values "
+                f"{labels[:5].tolist()} in {get_dim(y)}; AnyLossClassifier takes any "
+                "two labels."
+            )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AnyLossNet:
+        """Initialise the module and train it.
+
+        Parameters
+        ----------
+        X : array, tensor, sparse matrix, dict of these, or dataset
+            The rows.
+        y : array or tensor of shape (n,), default=None
+            Labels, 0 or 1; None if X is a dataset that has them.
+        sample_weight : array or tensor of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : AnyLossNet
+            The fitted net.
+        """
+        return super().fit(_with_weights(X, sample_weight), y)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
+        **fit_params: Any,
+    ) -> AnyLossNet:  # fmt: skip
+        """Go on training, for ``max_epochs`` epochs, without a new start.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes
+            Not used; here for scikit-learn's convention.
+
+        Returns
+        -------
+        self : AnyLossNet
+            The net.
+        """
+        return super().partial_fit(_with_weights(X, sample_weight), y, **fit_params)
+
+    def fit_loop(
+        self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
+    ) -> Any:
+        """Run the epochs, on one thread."""
+        with single_thread():
+            return super().fit_loop(X, y, epochs, **kw)
+
+    def run_single_epoch(
+        self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any
+    ) -> None:
+        """Run over the batches once, and record the epoch's figures from their sums."""
+        if iterator is None:
+            return
+        totals: dict[str, Tensor] = {}
+        n_batches = 0
+        for batch in iterator:
+            self.notify("on_batch_begin", batch=batch, training=training)
+            step = step_fn(batch, **kw)
+            self.history.record_batch(f"{prefix}_loss", step["loss"].item())
+            self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
+            self.notify("on_batch_end", batch=batch, training=training, **step)
+            for name in ("sums", "counts"):
+                if name in step:
+                    totals[name] = totals.get(name, 0) + step[name].detach()
+            n_batches += 1
+        self.history.record(f"{prefix}_batch_count", n_batches)
+        self.history.record(f"{prefix}_loss", self._value(totals["sums"]).item())
+        if "counts" in totals:
+            score = get_metric(self.metric)(*totals["counts"])
+            self.history.record(f"{prefix}_score", float(score))
+
+    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Forward and backward pass of one batch."""
+        self._set_training(True)
+        Xi, yi = unpack_data(batch)
+        logits = self.infer(Xi, **fit_params)
+        sums = self._sums(logits, yi, Xi)
+        loss = self._value(sums)
+        loss.backward()
+        return {"loss": loss, "y_pred": logits, "sums": sums}
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Forward pass of one batch, with the counts of its decisions."""
+        self._set_training(False)
+        Xi, yi = unpack_data(batch)
+        with torch.no_grad():
+            logits = self.infer(Xi, **fit_params)
+            sums = self._sums(logits, yi, Xi)
+            _, y, weight = align(logits, *self._labels(yi, Xi))
+            decision = (logits > self._cut).to(logits.dtype)
+            counts = torch.stack(confusion(decision, 1 - decision, y, weight))
+        loss = self._value(sums)
+        return {"loss": loss, "y_pred": logits, "sums": sums, "counts": counts}
+
+    def get_loss(
+        self, y_pred: Tensor, y_true: Any, X: Any = None, training: bool = False
+    ) -> Tensor:
+        """Loss of one batch, weighted if its X carries weights."""
+        return self._value(self._sums(y_pred, y_true, X))
+
+    def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
+        weight = X.get("sample_weight") if isinstance(X, dict) else None
+        y = to_tensor(y, device=self.device)
+        return y, None if weight is None else to_tensor(weight, device=self.device)
+
+    def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
+        logits, y, weight = align(logits, *self._labels(y, X))
+        if isinstance(self.criterion_, SummedLoss):
+            return self.criterion_.sums(logits, y, weight)
+        if weight is None:
+            loss = self.criterion_(logits, y)
+        elif "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
+            loss = self.criterion_(logits, y, sample_weight=weight)
+        else:
+            raise ValueError(
+                f"The criterion {type(self.criterion_).__name__} does not take "
+                "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
+            )
+        # All there is to add up of a foreign criterion is its mean over the batch.
+        return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
+
+    def _value(self, sums: Tensor) -> Tensor:
+        if isinstance(self.criterion_, SummedLoss):
+            return self.criterion_.value(sums)
+        return ratio(*sums)
+
+    @property
+    def _cut(self) -> float:
+        """The logit at which the decision changes."""
+        return float(np.log(self.threshold) - np.log1p(-self.threshold))
+
+    def infer(self, x: Any, **fit_params: Any) -> Tensor:
+        """Logits of shape (n,) for one batch."""
+        if isinstance(x, dict) and "sample_weight" in x:
+            x = dict(x)
+            weight = x.pop("sample_weight")
+            if self.weighs_rows_ and self.module_.training:
+                fit_params["sample_weight"] = self._as_input(weight)
+            if set(x) == {"X"}:
+                x = x["X"]
+        logits = super().infer(self._as_input(x), **fit_params)
+        if logits.dim() == 2 and logits.shape[1] == 1:
+            logits = logits.squeeze(1)
+        if logits.dim() != 1:
+            raise ValueError(
+                "The module must give one logit a row, of shape (n,) or (n, 1); got "
+                f"{tuple(logits.shape)}."
+            )
+        return logits
+
+    def _as_input(self, x: Any) -> Any:
+        """Tensors on the device, those of floats in the module's own dtype."""
+        if isinstance(x, dict):
+            return {key: self._as_input(value) for key, value in x.items()}
+        x = to_tensor(x, device=self.device)
+        if isinstance(x, Tensor) and x.is_floating_point():
+            for parameter in self.module_.parameters():
+                if parameter.is_floating_point():
+                    return x.to(parameter.dtype)
+        return x
+
+    def logits(self, X: Any) -> np.ndarray:
+        """Logits of shape (n,), computed in chunks of rows."""
+        with single_thread():
+            return to_numpy(self.forward(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).
+
+        They order the rows and sum to one, but training on a metric does not make
+        calibrated probabilities of them.
+        """
+        logits = torch.from_numpy(self.logits(X))
+        return torch.stack((-logits, logits), dim=1).sigmoid().numpy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels, 0 or 1: whether the score is above the threshold."""
+        return (self.logits(X) > self._cut).astype(int)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric of the decisions on X."""
+        decision = self.predict(X)
+        counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
+        return float(get_metric(self.metric)(*counts))
+
+
+def _with_weights(X: Any, sample_weight: Any) -> Any:
+    if sample_weight is None:
+        return X
+    if is_dataset(X):
+        raise ValueError(
+            "sample_weight cannot be added to a dataset; let the dataset give "
+            "dicts with the keys 'X' and 'sample_weight' instead of X."
+        )
+    rows = X if isinstance(X, dict) else {"X": X}
+    return {**rows, "sample_weight": sample_weight}

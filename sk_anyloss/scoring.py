@@ -1,0 +1,104 @@
+"""Metrics on labels: one number for hard predictions, and scikit-learn scorers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import make_scorer
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from sk_anyloss.counts import confusion
+from sk_anyloss.metrics import Metric, get_metric
+
+__all__ = ["metric_score", "metric_scorer"]
+
+
+def metric_score(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    metric: str | Metric = "f1",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Metric of hard predictions.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted labels.
+    metric : str or callable, default='f1'
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
+    pos_label : label, default=None
+        The positive class; by default the greater of the two labels, as in
+        ``classes_[1]``.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    score : float
+        The metric.
+
+    Examples
+    --------
+    >>> from sk_anyloss.scoring import metric_score
+    >>> metric_score([0, 0, 1, 1], [0, 1, 1, 1], metric="specificity")
+    0.5
+    """
+    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(y_true, y_pred, sample_weight)
+    if pos_label is None:
+        pos_label = _greater_label(y_true, y_pred)
+    if sample_weight is not None:
+        sample_weight = np.asarray(sample_weight, dtype=float)
+    decision = (y_pred == pos_label).astype(float)
+    truth = (y_true == pos_label).astype(float)
+    counts = confusion(decision, 1 - decision, truth, sample_weight)
+    return float(get_metric(metric)(*counts))
+
+
+def _greater_label(y_true: np.ndarray, y_pred: np.ndarray) -> Any:
+    labels = np.union1d(y_true, y_pred)
+    if len(labels) == 2:
+        return labels[1]
+    if len(labels) == 1 and labels[0] in (-1, 0, 1):
+        return 1
+    raise ValueError(
+        f"Cannot tell which label is positive from {labels[:5].tolist()}: two labels "
+        "are needed, or pos_label."
+    )
+
+
+def metric_scorer(metric: str | Metric = "f1", *, pos_label: Any = None) -> Any:
+    """A scikit-learn scorer for ``scoring=`` anywhere in scikit-learn.
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
+    pos_label : label, default=None
+        The positive class; by default the greater of the two labels.
+
+    Returns
+    -------
+    scorer : callable
+        Made by :func:`sklearn.metrics.make_scorer`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sk_anyloss.scoring import metric_scorer
+    >>> X, y = make_classification(weights=[0.8], random_state=0)
+    >>> scorer = metric_scorer("gmean")
+    >>> cross_val_score(LogisticRegression(), X, y, scoring=scorer).shape
+    (5,)
+    """
+    get_metric(metric)  # An unknown name should fail here, not after a long fit.
+    params = {"metric": metric}
+    if pos_label is not None:
+        params["pos_label"] = pos_label
+    return make_scorer(metric_score, **params)

@@ -1,0 +1,327 @@
+"""Steps: from a probability p to a soft decision h = H(p; t) in [0, 1].
+
+A step is a differentiable stand-in for "p > t". Each knows its value and its slope
+in closed form, and all of them have the symmetry ``1 - H(p; t) = H(1 - p; 1 - t)``,
+through which ``1 - h`` keeps its digits where ``h`` rounds to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sk_anyloss._names import unknown
+
+__all__ = [
+    "Cosine",
+    "Identity",
+    "Linear",
+    "Sigmoid",
+    "Step",
+    "check_threshold",
+    "get_step",
+    "step_names",
+    "valid_L_range",
+]
+
+
+class Step:
+    """Base of all steps: give ``__call__`` and ``slope``, and the rest follows.
+
+    A subclass must keep the symmetry ``1 - H(p; t) = H(1 - p; 1 - t)``.
+    """
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        """Soft decision H(p; t)."""
+        raise NotImplementedError
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        """Derivative of H with respect to p."""
+        raise NotImplementedError
+
+    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, ...]:
+        """From logits: the decision h, its complement 1 - h, and dh/dlogit.
+
+        No difference of nearly equal numbers is taken on the way, so neither the
+        complement nor the slope is lost to rounding: with p = sigmoid(z),
+        ``dh/dz = H'(p) p (1 - p)`` and ``1 - p = sigmoid(-z)``.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sk_anyloss.steps import Sigmoid
+        >>> h, h_not, slope = Sigmoid(L=73).decide(torch.tensor(6.9))
+        >>> h.item(), h_not.item() > 0, slope.item() > 0
+        (1.0, True, True)
+        """
+        p, p_not = torch.sigmoid(logit), torch.sigmoid(-logit)
+        h = self(p, threshold)
+        h_not = self(p_not, 1 - threshold)
+        return h, h_not, self.slope(p, threshold) * p * p_not
+
+
+@dataclass(frozen=True)
+class Sigmoid(Step):
+    """The AnyLoss amplifier, ``1 / (1 + exp(-L (p - t)))`` (eq. 1).
+
+    Parameters
+    ----------
+    L : float, default=73
+        Steepness. See :func:`valid_L_range` for what the paper calls valid.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Sigmoid
+    >>> Sigmoid(L=73)(torch.tensor([0.4, 0.5, 0.6]))
+    tensor([6.7...e-04, 5.0000e-01, 9.9...e-01])
+    """
+
+    L: float = 73.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.L < math.inf:
+            raise ValueError(
+                f"L must be positive and finite, got {self.L!r}; the paper uses 73, "
+                "and 5 to 20 suits wider networks."
+            )
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        return torch.sigmoid(self.L * (p - threshold))
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        # sigmoid(u) sigmoid(-u), not h (1 - h): the latter is 0 once h rounds to 1.
+        u = self.L * (p - threshold)
+        return self.L * torch.sigmoid(u) * torch.sigmoid(-u)
+
+
+@dataclass(frozen=True)
+class Identity(Step):
+    """``h = p``: "soft F1", and SOL with the uniform prior. Ignores the threshold.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Identity
+    >>> Identity()(torch.tensor([0.25, 0.75]))
+    tensor([0.2500, 0.7500])
+    """
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        return p
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        return torch.ones_like(p)
+
+
+@dataclass(frozen=True)
+class Linear(Step):
+    """Three segments, steep about the threshold: the linear Heaviside of soft sets.
+
+    Through (0, 0), (t - m/2, d), (t, 1/2), (t + m/2, 1 - d) and (1, 1), where
+    ``m = min(t, 1 - t)`` and ``d = delta``.
+
+    Parameters
+    ----------
+    delta : float, default=0.1
+        Height at which the steep segment begins, in (0, 0.5).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Linear
+    >>> Linear(delta=0.1)(torch.tensor([0.25, 0.5, 0.75, 1.0]))
+    tensor([0.1000, 0.5000, 0.9000, 1.0000])
+    """
+
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 0.5:
+            raise ValueError(f"delta must lie in (0, 0.5), got {self.delta!r}.")
+
+    def _segments(self, threshold: float) -> tuple[float, float, float, float]:
+        m = min(threshold, 1 - threshold)
+        low = self.delta / (threshold - m / 2)
+        middle = (1 - 2 * self.delta) / m
+        high = self.delta / (1 - threshold - m / 2)
+        return m, low, middle, high
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        m, low, middle, high = self._segments(threshold)
+        inner = 0.5 + middle * (p - threshold)
+        outer = torch.where(p < threshold, low * p, 1 - high * (1 - p))
+        return torch.where((p - threshold).abs() < m / 2, inner, outer)
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        m, low, middle, high = self._segments(threshold)
+        outer = torch.where(p < threshold, low, high).to(p.dtype)
+        return torch.where((p - threshold).abs() < m / 2, middle, outer)
+
+
+@dataclass(frozen=True)
+class Cosine(Step):
+    """0 below t - d, 1 above t + d, smooth between: SOL's raised-cosine prior.
+
+    ``(1 + v + sin(pi v) / pi) / 2`` with ``v = (p - t) / d`` and ``d = delta``.
+    Rows outside the band have no gradient: that is the method, not rounding.
+
+    Parameters
+    ----------
+    delta : float, default=0.1
+        Half the width of the band, positive.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Cosine
+    >>> Cosine(delta=0.25)(torch.tensor([0.25, 0.5, 0.75]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < math.inf:
+            raise ValueError(f"delta must be positive and finite, got {self.delta!r}.")
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        # With s = 1 + v, so that the ends of the band are exactly 0 and 1.
+        s = (1 + (p - threshold) / self.delta).clamp(0, 2)
+        return ((s - torch.sin(torch.pi * s) / torch.pi) / 2).clamp(0, 1)
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        v = ((p - threshold) / self.delta).clamp(-1, 1)
+        return (1 + torch.cos(torch.pi * v)) / (2 * self.delta)
+
+
+_REGISTRY: dict[str, type[Step]] = {
+    "sigmoid": Sigmoid,
+    "identity": Identity,
+    "linear": Linear,
+    "cosine": Cosine,
+}
+
+
+def step_names() -> list[str]:
+    """Names that :func:`get_step` knows.
+
+    Examples
+    --------
+    >>> from sk_anyloss.steps import step_names
+    >>> step_names()
+    ['cosine', 'identity', 'linear', 'sigmoid']
+    """
+    return sorted(_REGISTRY)
+
+
+def get_step(step: str | Step, **params: Any) -> Step:
+    """Look a step up by name; a :class:`Step` is handed back as it is.
+
+    Parameters
+    ----------
+    step : str or Step
+        A name, or an instance such as ``Linear(delta=0.2)``.
+    **params
+        Parameters for a step given by name, such as ``L=10``.
+
+    Returns
+    -------
+    step : Step
+        The step.
+
+    Examples
+    --------
+    >>> from sk_anyloss.steps import get_step
+    >>> get_step("sigmoid", L=10)
+    Sigmoid(L=10)
+    """
+    if isinstance(step, Step):
+        return step
+    if isinstance(step, str) and step in _REGISTRY:
+        return _REGISTRY[step](**params)
+    otherwise = "or pass an instance of sk_anyloss.steps.Step."
+    raise ValueError(unknown("step", step, _REGISTRY, otherwise))
+
+
+def check_threshold(threshold: float) -> float:
+    """Return the threshold if it lies in (0, 1), else raise a ValueError.
+
+    Examples
+    --------
+    >>> from sk_anyloss.steps import check_threshold
+    >>> check_threshold(0.3)
+    0.3
+    """
+    if isinstance(threshold, (int, float, np.number)) and 0 < threshold < 1:
+        return float(threshold)
+    raise ValueError(
+        f"threshold must be a number strictly between 0 and 1, got {threshold!r}."
+    )
+
+
+def valid_L_range(
+    distance: float, dtype: torch.dtype | np.dtype | type | str = torch.float64
+) -> tuple[float, float]:
+    """Range of L that the paper calls valid (its Table 1), for any dtype.
+
+    At probabilities ``distance`` away from 0 and 1 the amplifier must still
+    amplify, which gives the lower end, ``ln((1 - e) / e) / (0.5 - e)``, and must
+    not round to exactly 0 or 1, which gives the upper, ``ln(2 / eps) / (0.5 - e)``.
+
+    The losses of this package keep their gradient beyond the upper end as well,
+    since they never form ``1 - h`` by subtraction.
+
+    Parameters
+    ----------
+    distance : float
+        Distance e of the probabilities from 0 and 1, in (0, 0.5).
+    dtype : dtype, default=torch.float64
+        Floating-point type, of torch or of numpy.
+
+    Returns
+    -------
+    low, high : float
+        The ends. Where ``low > high``, no L is valid.
+
+    Examples
+    --------
+    The paper's Table 1, which rounds both ends inwards, and the same for float32:
+
+    >>> from math import ceil, floor
+    >>> import torch
+    >>> from sk_anyloss.steps import valid_L_range
+    >>> def row(distance, dtype=torch.float64):
+    ...     low, high = valid_L_range(distance, dtype)
+    ...     print(f"{ceil(low * 100) / 100:.2f} <= L <= {floor(high * 100) / 100:.2f}")
+    >>> for distance in (0.1, 0.01, 0.001, 1e-14, 1e-15, 1e-16):
+    ...     row(distance)
+    5.50 <= L <= 91.84
+    9.38 <= L <= 74.97
+    13.85 <= L <= 73.62
+    64.48 <= L <= 73.47
+    69.08 <= L <= 73.47
+    73.69 <= L <= 73.47
+    >>> for distance in (0.1, 0.01, 0.001, 1e-6, 1e-7):
+    ...     row(distance, torch.float32)
+    5.50 <= L <= 41.58
+    9.38 <= L <= 33.95
+    13.85 <= L <= 33.33
+    27.64 <= L <= 33.27
+    32.24 <= L <= 33.27
+    """
+    if not 0 < distance < 0.5:
+        raise ValueError(f"distance must lie in (0, 0.5), got {distance!r}.")
+    if isinstance(dtype, torch.dtype):
+        eps = torch.finfo(dtype).eps
+    else:
+        eps = float(np.finfo(dtype).eps)
+    # log1p, since 1 - e rounds to 1 for the smallest distances.
+    low = (math.log1p(-distance) - math.log(distance)) / (0.5 - distance)
+    high = math.log(2 / eps) / (0.5 - distance)
+    return low, high
