@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import issparse
+from scipy.special import logit
 from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
+from torch import nn
+
+from sk_anyloss.losses import AnyLoss
 
 
 def positive_weights(
@@ -52,6 +56,15 @@ def class_weights(
         # Their scale has no meaning for a metric, but sums of them might overflow.
         weight = weight / top
     return weight
+
+
+def prior_logit(criterion: nn.Module, target: np.ndarray, weight: np.ndarray) -> float:
+    """Log-odds of the positives' share of the weight, kept where the step is open."""
+    share = float(np.average(target, weights=weight))
+    low, high = 1e-6, 1 - 1e-6
+    if isinstance(criterion, AnyLoss):
+        low, high = criterion.step.open_range(criterion.threshold)
+    return float(logit(np.clip(share, low, high)))
 
 
 def split_seed(random_state: Any, n: int) -> list[int]:

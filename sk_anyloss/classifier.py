@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
-from skorch.callbacks import EarlyStopping
 from skorch.helper import predefined_split
 from torch import nn
 
@@ -27,10 +27,12 @@ from sk_anyloss._data import (
     class_weights,
     hold_out,
     positive_weights,
+    prior_logit,
     split_seed,
 )
 from sk_anyloss._names import unknown
 from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
+from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.losses import AnyLoss, check_metric, get_loss
 from sk_anyloss.metrics import Metric
 from sk_anyloss.modules import MLP, Activation, check_hidden
@@ -40,10 +42,12 @@ from sk_anyloss.steps import Sigmoid, Step, check_threshold, get_step
 
 __all__ = ["AnyLossClassifier"]
 
-_OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "rmsprop": torch.optim.RMSprop,
+# Where the amplifier is nearly saturated or weights are extreme, gradients are right
+# but small: torch's own eps of 1e-8 would drown them.
+_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": partial(torch.optim.Adam, eps=1e-12),
+    "adamw": partial(torch.optim.AdamW, eps=1e-12),
+    "rmsprop": partial(torch.optim.RMSprop, eps=1e-12),
     "sgd": torch.optim.SGD,
 }
 
@@ -86,6 +90,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         ``'gelu'``, ``'leaky_relu'``, or a function from tensor to tensor.
     batch_norm : bool, default=True
         Whether each hidden layer is batch-normalised.
+    output_bias : float or 'prior', default='prior'
+        Logit that every row has before training. ``'prior'`` takes it from the weighted
+        share of positives, as far as the step is still open there; 0 is the paper's.
     optimizer : str or callable, default='adam'
         ``'adam'``, ``'adamw'``, ``'sgd'``, ``'rmsprop'``, or anything that makes a
         torch optimiser from ``(parameters, lr=...)``.
@@ -101,8 +108,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         Factors on the weights of the rows of each class.
     early_stopping : bool, default=False
         Whether to hold out ``validation_fraction`` of the rows, stop once the metric
-        on them has not risen by ``tol`` for ``n_iter_no_change`` epochs, and go back
-        to the weights that scored best.
+        on them has not risen by ``tol`` for ``n_iter_no_change`` epochs (nor, at an
+        equal metric, their loss fallen), and go back to the best weights.
     validation_fraction : float, default=0.1
         Share of the rows held out by early stopping.
     n_iter_no_change : int, default=10
@@ -185,6 +192,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         standardize: bool = True,
         activation: str | Activation = "sigmoid",
         batch_norm: bool = True,
+        output_bias: float | str = "prior",
         optimizer: Any = "adam",
         lr: float = 0.01,
         max_epochs: int = 100,
@@ -210,6 +218,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.standardize = standardize
         self.activation = activation
         self.batch_norm = batch_norm
+        self.output_bias = output_bias
         self.optimizer = optimizer
         self.lr = lr
         self.max_epochs = max_epochs
@@ -322,7 +331,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             X, target, weight, *held_out = hold_out(
                 X, target, weight, fraction, seeds[2]
             )
-        net = self.net_ if going_on else self._build_net(X, weight, seeds)
+        net = self.net_ if going_on else self._build_net(X, target, weight, seeds)
         net.set_params(max_epochs=max_epochs)
         if held_out:
             rows, labels, weights = held_out
@@ -361,6 +370,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"{name} must be a whole number of at least 1, got {value!r}."
                 )
+        bias = self.output_bias
+        if bias != "prior" and not isinstance(bias, numbers.Real):
+            raise ValueError(f"output_bias must be 'prior' or a number, got {bias!r}.")
         if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
 
@@ -401,13 +413,20 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         """Index in ``classes_`` of the class that the net's logit speaks for."""
         return 1 if self.pos_label is None else int(self.pos_label == self.classes_[1])
 
-    def _build_net(self, X: Any, weight: np.ndarray, seeds: list[int]) -> AnyLossNet:
+    def _build_net(
+        self, X: Any, target: np.ndarray, weight: np.ndarray, seeds: list[int]
+    ) -> AnyLossNet:
         wide = X.dtype == np.float64 or X.shape[0] <= FULL_BATCH_ROWS
         wide = wide and torch.device(self.device).type != "mps"  # It has no float64.
         scaler = None
         if self.standardize:
             # with_mean=False admits sparse rows; the mean is learned all the same.
             scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
+        criterion = self._build_criterion()
+        if self.output_bias == "prior":
+            output_bias = prior_logit(criterion, target, weight)
+        else:
+            output_bias = float(self.output_bias)
         module = MLP(
             n_features=X.shape[1],
             hidden=self.hidden,
@@ -415,26 +434,13 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             batch_norm=self.batch_norm,
             mean=scaler and scaler.mean_,
             scale=scaler and scaler.scale_,
+            output_bias=output_bias,
             dtype=torch.float64 if wide else torch.float32,
             random_state=seeds[0],
         )
-        if self.loss is None:
-            params = {"L": self.L} if self.step == "sigmoid" else {}
-            step = get_step(self.step, **params)
-            criterion: nn.Module = AnyLoss(self.metric, step, self.threshold)
-        else:
-            check_metric(self.metric)
-            criterion = get_loss(self.loss)
         callbacks = list(self.callbacks or [])
         if self.early_stopping:
-            stopper = _EarlyStopping(
-                monitor="valid_score",
-                lower_is_better=False,
-                patience=self.n_iter_no_change,
-                threshold=self.tol,
-                threshold_mode="abs",
-                load_best=True,
-            )
+            stopper = StopOnScore(self.n_iter_no_change, self.tol)
             callbacks.append(("early_stopping", stopper))
         optimizer = self.optimizer
         if isinstance(optimizer, str):
@@ -453,6 +459,13 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             verbose=self.verbose,
         )
         return net.initialize()
+
+    def _build_criterion(self) -> nn.Module:
+        if self.loss is not None:
+            check_metric(self.metric)
+            return get_loss(self.loss)
+        params = {"L": self.L} if self.step == "sigmoid" else {}
+        return AnyLoss(self.metric, get_step(self.step, **params), self.threshold)
 
     def _warn_if_constant(self, X: Any) -> None:
         decided = np.unique(self._decide(X) > 0)
@@ -560,14 +573,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             pos_label=self.classes_[self._positive],
             sample_weight=sample_weight,
         )
-
-
-class _EarlyStopping(EarlyStopping):
-    """Stops where there are held-out rows, as in ``fit`` but not in ``partial_fit``."""
-
-    def on_epoch_end(self, net: AnyLossNet, **kwargs: Any) -> None:
-        if self.monitor in net.history[-1]:
-            super().on_epoch_end(net, **kwargs)
 
 
 @contextmanager

@@ -145,6 +145,8 @@ class MLP(nn.Module):
         Whether each hidden layer is normalised before its activation.
     mean, scale : array of shape (n_features,), default=None
         If given, the input enters as ``(X - mean) / scale``.
+    output_bias : float, default=0
+        Logit of every row before training: the weights of the last layer are 0.
     dtype : torch.dtype, default=None
         Type of the parameters.
     random_state : int, default=None
@@ -170,12 +172,14 @@ class MLP(nn.Module):
         batch_norm: bool = True,
         mean: np.ndarray | None = None,
         scale: np.ndarray | None = None,
+        output_bias: float = 0.0,
         dtype: torch.dtype | None = None,
         random_state: int | None = None,
     ) -> None:
         super().__init__()
         hidden = check_hidden(hidden)
         self.activation = _activation(activation)
+        self.output_bias = output_bias
         for name, value in (("mean", mean), ("scale", scale)):
             tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
             self.register_buffer(name, tensor)
@@ -196,17 +200,18 @@ class MLP(nn.Module):
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator) -> None:
-        """Draw He-normal hidden weights; the last layer starts at zero.
+        """Draw He-normal hidden weights; the last layer starts at zero and its bias.
 
-        A last layer of zeros puts every row at p = 0.5, where each step is steepest;
-        from a random start most rows can lie on a plateau of a large L at once.
+        So all rows start at one probability, which can be chosen where the step is
+        steep; from a random start, half the rows can lie on a plateau of a large L.
         """
-        *hidden, _ = self.layers
+        *hidden, output = self.layers
         for parameter in self.layers.parameters():
             nn.init.zeros_(parameter)
         for layer in hidden:
             weight = layer.get_parameter("weight")
             nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
+        nn.init.constant_(output.get_parameter("bias"), self.output_bias)
 
     def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Logits of shape (n,) for rows of shape (n, n_features)."""

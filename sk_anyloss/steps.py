@@ -64,6 +64,29 @@ class Step:
         h_not = self(p_not, 1 - threshold)
         return h, h_not, self.slope(p, threshold) * p * p_not
 
+    def open_range(self, threshold: float = 0.5) -> tuple[float, float]:
+        """Probabilities between which the decision is open: 0.05 <= h <= 0.95.
+
+        Rows outside have next to no gradient, so this is where to start training.
+
+        Examples
+        --------
+        >>> from sk_anyloss.steps import Identity, Sigmoid
+        >>> [round(p, 3) for p in Sigmoid(L=73).open_range()]
+        [0.46, 0.54]
+        >>> [round(p, 3) for p in Identity().open_range()]
+        [0.05, 0.95]
+        """
+        goal = torch.tensor([0.05, 0.95], dtype=torch.float64)
+        low, high = torch.zeros_like(goal), torch.ones_like(goal)
+        for _ in range(50):  # Bisection: h never falls as p rises.
+            middle = (low + high) / 2
+            below = self(middle, threshold) < goal
+            low = torch.where(below, middle, low)
+            high = torch.where(below, high, middle)
+        start, end = high.tolist()
+        return start, end
+
 
 @dataclass(frozen=True)
 class Sigmoid(Step):

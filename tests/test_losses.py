@@ -119,7 +119,9 @@ def test_gradient_equals_the_papers(metric, name, beta):
     dyh = (L * yh * (1 - yh) * p * (1 - p))[:, None] * X  # eq. 9
     expected = paper_gradient(name, y, yh, dyh, beta)
     weights = torch.from_numpy(W).requires_grad_()
-    AnyLoss(metric, Sigmoid(L))(torch.from_numpy(X) @ weights, torch.from_numpy(y)).backward()
+    AnyLoss(metric, Sigmoid(L))(
+        torch.from_numpy(X) @ weights, torch.from_numpy(y)
+    ).backward()
     np.testing.assert_allclose(weights.grad.numpy(), expected, rtol=1e-10)
 
 
@@ -167,7 +169,11 @@ def test_degenerate_batches_give_finite_values_and_gradients(
 ):
     z = (torch.tensor([-1, 1, 0, -1, 1], dtype=dtype) * extreme).requires_grad_()
     y = torch.tensor({"none": [0] * 5, "all": [1] * 5, "some": [0, 0, 0, 1, 1]}[labels])
-    for w in (None, torch.tensor([0.0, 0, 0, 0, 1]), torch.tensor([1e30, 1, 0, 1, 1e-30])):
+    for w in (
+        None,
+        torch.tensor([0.0, 0, 0, 0, 1]),
+        torch.tensor([1e30, 1, 0, 1, 1e-30]),
+    ):
         value = loss(z, y, w)
         (gradient,) = torch.autograd.grad(value, z)
         assert torch.isfinite(value)
@@ -186,7 +192,9 @@ def test_one_row_is_enough(loss):
 def test_weight_two_is_the_row_twice_in_any_order(loss, seed):
     z, y, w = batch(10, seed)
     times = w.long()
-    order = torch.randperm(int(times.sum()), generator=torch.Generator().manual_seed(seed))
+    order = torch.randperm(
+        int(times.sum()), generator=torch.Generator().manual_seed(seed)
+    )
     z2 = z.repeat_interleave(times)[order]
     y2 = y.repeat_interleave(times)[order]
     weighted, repeated = loss(z, y, w), loss(z2, y2)
@@ -199,7 +207,9 @@ def test_weight_two_is_the_row_twice_in_any_order(loss, seed):
 @every_loss
 def test_sums_of_batches_give_the_loss_of_the_whole(loss):
     z, y, w = batch(20)
-    parts = [loss.sums(z[i : i + 5], y[i : i + 5], w[i : i + 5]) for i in range(0, 20, 5)]
+    parts = [
+        loss.sums(z[i : i + 5], y[i : i + 5], w[i : i + 5]) for i in range(0, 20, 5)
+    ]
     torch.testing.assert_close(loss.value(sum(parts)), loss(z, y, w))
 
 

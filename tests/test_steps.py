@@ -44,7 +44,9 @@ def test_slope_is_the_derivative(step, threshold):
     p = P[1:-1] + 1.2e-5  # Off the corners of the linear step.
     e = 1e-7
     difference = (step(p + e, threshold) - step(p - e, threshold)) / (2 * e)
-    torch.testing.assert_close(step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6
+    )
 
 
 @every_step
@@ -138,7 +140,7 @@ def test_delta_must_leave_a_slope(make, delta):
 
 
 def test_unknown_step():
-    with pytest.raises(ValueError, match="Did you mean 'linear'.*cosine, identity"):
+    with pytest.raises(ValueError, match=r"Did you mean 'linear'.*cosine, identity"):
         get_step("linaer")
 
 
