@@ -100,3 +100,13 @@ def as_rows(X: Any) -> Any:
     if issparse(X):
         return X
     return torch.from_numpy(X if X.flags.writeable else X.copy())
+
+
+def as_batch(
+    X: Any, target: np.ndarray, weight: np.ndarray
+) -> tuple[dict[str, Any], torch.Tensor]:
+    """Rows, weights and labels as the net takes them; weights only if they matter."""
+    rows = {"X": as_rows(X)}
+    if (weight != 1).any():
+        rows["sample_weight"] = torch.from_numpy(weight.astype(X.dtype))
+    return rows, torch.from_numpy(target)

@@ -103,6 +103,12 @@ def _take(data: Any, rows: Any) -> Any:
     return multi_indexing(data, rows)
 
 
+def _is_tensors(data: Any) -> bool:
+    if isinstance(data, dict):
+        return all(isinstance(value, Tensor) for value in data.values())
+    return isinstance(data, Tensor)
+
+
 class Batches:
     """Iterate over a skorch dataset in batches of nearly equal size.
 
@@ -152,6 +158,9 @@ class Batches:
             X = X.to_numpy()
         n, n_batches = len(self.dataset), len(self)
         order = None if n_batches == 1 else self._order(y, n)
+        if order is not None and _is_tensors(X) and _is_tensors(y):
+            # One large gather is cheaper than many small ones, and slices are views.
+            X, y, order = _take(X, order), _take(y, order), None
         bounds = np.linspace(0, n, n_batches + 1).astype(int).tolist()
         for start, stop in pairwise(bounds):
             rows = slice(start, stop) if order is None else order[start:stop]

@@ -23,6 +23,7 @@ from skorch.helper import predefined_split
 from torch import nn
 
 from sk_anyloss._data import (
+    as_batch,
     as_rows,
     class_weights,
     hold_out,
@@ -45,8 +46,8 @@ __all__ = ["AnyLossClassifier"]
 # Where the amplifier is nearly saturated or weights are extreme, gradients are right
 # but small: torch's own eps of 1e-8 would drown them.
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": partial(torch.optim.Adam, eps=1e-12),
-    "adamw": partial(torch.optim.AdamW, eps=1e-12),
+    "adam": partial(torch.optim.Adam, eps=1e-12, fused=True),
+    "adamw": partial(torch.optim.AdamW, eps=1e-12, fused=True),
     "rmsprop": partial(torch.optim.RMSprop, eps=1e-12),
     "sgd": torch.optim.SGD,
 }
@@ -334,11 +335,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         net = self.net_ if going_on else self._build_net(X, target, weight, seeds)
         net.set_params(max_epochs=max_epochs)
         if held_out:
-            rows, labels, weights = held_out
-            rows = {"X": as_rows(rows), "sample_weight": weights}
-            net.train_split = predefined_split(net.get_dataset(rows, labels))
+            net.train_split = predefined_split(net.get_dataset(*as_batch(*held_out)))
         with restored_net_on_error(net) if going_on else nullcontext():
-            net.partial_fit(as_rows(X), target, sample_weight=weight)
+            net.partial_fit(*as_batch(X, target, weight))
         # The held-out rows are not part of the model, and would be pickled with it.
         net.train_split = None
         self.net_ = net

@@ -12,13 +12,15 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sk_anyloss._names import unknown
-from sk_anyloss.counts import Counts, confusion, weighted_sum
+from sk_anyloss.counts import confusion, weighted_sum
+from sk_anyloss.duals import value_and_partials
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.steps import Step, check_threshold, get_step
 
@@ -37,12 +39,21 @@ __all__ = [
 class SummedLoss(nn.Module):
     """Base of the losses: a function, ``value``, of additive statistics, ``sums``."""
 
+    #: Whether :meth:`gradient` can be asked; autograd works in any case.
+    has_gradient = False
+
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         """Statistics of shape (..., k), additive over rows."""
         raise NotImplementedError
 
     def value(self, sums: Tensor) -> Tensor:
         """Loss of shape (...) that belongs to the statistics."""
+        raise NotImplementedError
+
+    def gradient(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
+    ) -> tuple[float, Tensor, Tensor]:
+        """Loss, sums and derivative by the logits, in closed form."""
         raise NotImplementedError
 
     def forward(
@@ -156,22 +167,40 @@ class AnyLoss(SummedLoss):
         self.name = metric_name(metric)
         self.step = get_step(step)
         self.threshold = check_threshold(threshold)
+        self.has_gradient = _is_plain(self.metric)
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         h, h_not = _SoftDecision.apply(logits, self.step, self.threshold)
         return torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
 
     def value(self, sums: Tensor) -> Tensor:
-        counts = Counts(*sums.unbind(-1))
-        loss = 1 - self.metric(*counts)
+        loss = 1 - self.metric(*sums.unbind(-1))
         if not torch.isfinite(loss).all():
-            raise ValueError(
-                f"The metric {self.name!r} is not finite at (tn, fp, fn, tp) = "
-                f"{tuple(count.tolist() for count in counts)}. If it divides by a sum "
-                "of counts that can be 0, divide with sk_anyloss.metrics.ratio; if "
-                "the counts are not finite themselves, lower the learning rate."
-            )
+            raise self._not_finite(sums)
         return loss
+
+    def gradient(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
+    ) -> tuple[float, Tensor, Tensor]:
+        h, h_not, slope = self.step.decide(logits, self.threshold)
+        sums = torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
+        score, (tn, fp, fn, tp) = value_and_partials(self.metric, sums.tolist())
+        if not math.isfinite(score):
+            raise self._not_finite(sums)
+        # Two numbers: the derivative by h_i of the positives and of the negatives.
+        of_positives, of_negatives = fn - tp, tn - fp
+        slope = slope.mul_(y * (of_positives - of_negatives) + of_negatives)
+        if sample_weight is not None:
+            slope = slope.mul_(sample_weight)
+        return 1 - score, sums, slope
+
+    def _not_finite(self, sums: Tensor) -> ValueError:
+        return ValueError(
+            f"The metric {self.name!r} is not finite at (tn, fp, fn, tp) = "
+            f"{tuple(sums.detach().moveaxis(-1, 0).tolist())}. If it divides by a sum "
+            "of counts that can be 0, divide with sk_anyloss.metrics.ratio; if the "
+            "counts are not finite themselves, lower the learning rate."
+        )
 
     def extra_repr(self) -> str:
         return f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
@@ -236,11 +265,45 @@ def check_metric(metric: str | Metric) -> Metric:
     return function
 
 
+def _is_plain(metric: Metric) -> bool:
+    """Whether a metric takes dual numbers, and finds the same slopes as autograd."""
+    counts = torch.tensor([50.0, 4.0, 3.0, 6.0], dtype=torch.float64)
+    try:
+        _, partials = value_and_partials(metric, counts.tolist())
+    except Exception:
+        return False
+    counts.requires_grad_()
+    (expected,) = torch.autograd.grad(metric(*counts), counts)
+    return bool(np.allclose(partials, expected.numpy(), rtol=1e-9, atol=1e-12))
+
+
 class _MeanLoss(SummedLoss):
     """Weighted mean over the rows of a loss that each row has by itself."""
 
+    has_gradient = True
+
     def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
         raise NotImplementedError
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def gradient(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
+    ) -> tuple[float, Tensor, Tensor]:
+        sums = self.sums(logits, y, sample_weight)
+        numbers = sums.tolist()
+        slope = self.slope_per_row(logits, y) * self.share_of_row(numbers, y)
+        if sample_weight is not None:
+            slope = slope * sample_weight
+        return float(self.of_sums(*numbers)), sums, slope
+
+    def of_sums(self, total: Any, weight: Any) -> Any:
+        return ratio(total, weight)
+
+    def share_of_row(self, sums: list[float], y: Tensor) -> Any:
+        """Derivative of the loss by the loss of a row of weight 1."""
+        return ratio(1.0, sums[1])
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         total = weighted_sum(self.per_row(logits, y), sample_weight)
@@ -248,7 +311,7 @@ class _MeanLoss(SummedLoss):
         return torch.stack((total, weight.expand_as(total)), dim=-1)
 
     def value(self, sums: Tensor) -> Tensor:
-        return ratio(*sums.unbind(-1))
+        return self.of_sums(*sums.unbind(-1))
 
 
 class BCE(_MeanLoss):
@@ -266,6 +329,9 @@ class BCE(_MeanLoss):
         y = y.expand_as(logits)
         return binary_cross_entropy_with_logits(logits, y, reduction="none")
 
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        return torch.sigmoid(logits) - y
+
 
 class MSE(_MeanLoss):
     """Squared difference between probability and label, ``(p - y)^2``, weighted mean.
@@ -280,6 +346,10 @@ class MSE(_MeanLoss):
 
     def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
         return (torch.sigmoid(logits) - y) ** 2
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        p = torch.sigmoid(logits)
+        return 2 * (p - y) * p * torch.sigmoid(-logits)
 
 
 class WeightedBCE(BCE):
@@ -320,14 +390,23 @@ class WeightedBCE(BCE):
         parts = (super().sums(logits, y, negatives), super().sums(logits, y, positives))
         return torch.cat(parts, dim=-1)
 
-    def value(self, sums: Tensor) -> Tensor:
-        total0, weight0, total1, weight1 = sums.unbind(-1)
+    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+        """What the loss of a row of weight 1 counts for, in either class."""
         if self.pair is None:
             # A class that is absent has no mean; the other one then counts alone.
             classes = (weight0 != 0) * 1.0 + (weight1 != 0) * 1.0
-            return ratio(ratio(total0, weight0) + ratio(total1, weight1), classes)
+            return ratio(1.0, weight0 * classes), ratio(1.0, weight1 * classes)
         a, b = self.pair
-        return ratio(a * total0 + b * total1, a * weight0 + b * weight1)
+        whole = a * weight0 + b * weight1
+        return ratio(a, whole), ratio(b, whole)
+
+    def of_sums(self, total0: Any, weight0: Any, total1: Any, weight1: Any) -> Any:  # type: ignore[override]
+        factor0, factor1 = self.factors(weight0, weight1)
+        return total0 * factor0 + total1 * factor1
+
+    def share_of_row(self, sums: list[float], y: Tensor) -> Tensor:
+        factor0, factor1 = self.factors(sums[1], sums[3])
+        return factor0 + (factor1 - factor0) * y
 
 
 _REGISTRY: dict[str, type[nn.Module]] = {

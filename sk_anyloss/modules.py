@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -19,13 +20,30 @@ __all__ = ["MLP", "WeightedBatchNorm", "activation_names", "check_hidden"]
 
 Activation = Callable[[Tensor], Tensor]
 
-_ACTIVATIONS: dict[str, Activation] = {
-    "gelu": nn.functional.gelu,
-    "leaky_relu": nn.functional.leaky_relu,
-    "relu": torch.relu,
-    "sigmoid": torch.sigmoid,
-    "silu": nn.functional.silu,
-    "tanh": torch.tanh,
+Derivative = Callable[[Tensor, Tensor], Tensor]
+
+
+def _gelu_derivative(x: Tensor, out: Tensor) -> Tensor:
+    normal = torch.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    return torch.special.ndtr(x) + x * normal
+
+
+def _silu_derivative(x: Tensor, out: Tensor) -> Tensor:
+    s = torch.sigmoid(x)
+    return s + out * (1 - s)
+
+
+#: Each activation with its derivative, as a function of input and output.
+ACTIVATIONS: dict[str, tuple[Activation, Derivative]] = {
+    "gelu": (nn.functional.gelu, _gelu_derivative),
+    "leaky_relu": (
+        nn.functional.leaky_relu,
+        lambda x, out: (x > 0).to(x.dtype).mul_(0.99).add_(0.01),
+    ),
+    "relu": (torch.relu, lambda x, out: (x > 0).to(x.dtype)),
+    "sigmoid": (torch.sigmoid, lambda x, out: out * (1 - out)),
+    "silu": (nn.functional.silu, _silu_derivative),
+    "tanh": (torch.tanh, lambda x, out: 1 - out * out),
 }
 
 
@@ -38,7 +56,7 @@ def activation_names() -> list[str]:
     >>> activation_names()
     ['gelu', 'leaky_relu', 'relu', 'sigmoid', 'silu', 'tanh']
     """
-    return sorted(_ACTIVATIONS)
+    return sorted(ACTIVATIONS)
 
 
 def check_hidden(hidden: Any) -> tuple[int, ...]:
@@ -66,12 +84,12 @@ def check_hidden(hidden: Any) -> tuple[int, ...]:
 
 def _activation(activation: str | Activation) -> Activation:
     if isinstance(activation, str):
-        if activation in _ACTIVATIONS:
-            return _ACTIVATIONS[activation]
+        if activation in ACTIVATIONS:
+            return ACTIVATIONS[activation][0]
     elif callable(activation):
         return activation
     otherwise = "or pass a function from tensor to tensor."
-    raise ValueError(unknown("activation", activation, _ACTIVATIONS, otherwise))
+    raise ValueError(unknown("activation", activation, ACTIVATIONS, otherwise))
 
 
 class WeightedBatchNorm(nn.Module):
@@ -113,18 +131,25 @@ class WeightedBatchNorm(nn.Module):
 
     def forward(self, x: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Normalise the columns of x, by the batch in training, else as learned."""
-        if not self.training:
-            mean, var = self.running_mean, self.running_var
+        if self.training:
+            rows = x.new_ones(len(x)) if sample_weight is None else sample_weight
+            normal, _ = self.normalize(x, rows / weighted_sum(rows))
         else:
-            if sample_weight is None:
-                sample_weight = x.new_ones(len(x))
-            share = sample_weight / weighted_sum(sample_weight)
-            mean = weighted_sum(x.T, share)
-            var = weighted_sum((x - mean).T ** 2, share)
-            with torch.no_grad():
-                self.running_mean.lerp_(mean, self.momentum)
-                self.running_var.lerp_(var, self.momentum)
-        return (x - mean) * (self.weight * torch.rsqrt(var + self.eps)) + self.bias
+            normal = (x - self.running_mean) / torch.sqrt(self.running_var + self.eps)
+        return torch.addcmul(self.bias, normal, self.weight)
+
+    def normalize(self, x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+        """Batch with mean 0 and deviation 1, and the deviation it had.
+
+        The running figures follow. ``share`` holds the weights, summing to one.
+        """
+        mean = share @ x
+        centred = x - mean
+        var = share @ (centred * centred)
+        self.running_mean.lerp_(mean.detach(), self.momentum)
+        self.running_var.lerp_(var.detach(), self.momentum)
+        spread = torch.sqrt(var + self.eps)
+        return centred / spread, spread
 
 
 class MLP(nn.Module):
@@ -178,7 +203,8 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         hidden = check_hidden(hidden)
-        self.activation = _activation(activation)
+        self.activation = activation
+        self.activation_function = _activation(activation)
         self.output_bias = output_bias
         for name, value in (("mean", mean), ("scale", scale)):
             tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
@@ -215,14 +241,19 @@ class MLP(nn.Module):
 
     def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Logits of shape (n,) for rows of shape (n, n_features)."""
-        if self.mean is not None:
-            X = X - self.mean
-        if self.scale is not None:
-            X = X / self.scale
+        X = self.standardize(X)
         *hidden, output = self.layers
         for i, layer in enumerate(hidden):
             X = layer(X)
             if self.norms:
                 X = self.norms[i](X, sample_weight)
-            X = self.activation(X)
+            X = self.activation_function(X)
         return output(X).squeeze(-1)
+
+    def standardize(self, X: Tensor) -> Tensor:
+        """Rows as they enter the first layer."""
+        if self.mean is not None:
+            X = X - self.mean
+        if self.scale is not None:
+            X = X / self.scale
+        return X

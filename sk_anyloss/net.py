@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
-from skorch.callbacks import EpochTimer, PrintLog
+from skorch.callbacks import Callback, EpochTimer, PrintLog
 from skorch.dataset import unpack_data
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
 from sk_anyloss.batches import Batches, batch_rows
+from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
 from sk_anyloss.losses import AnyLoss, SummedLoss, align
 from sk_anyloss.metrics import Metric, get_metric, ratio
@@ -162,6 +163,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         super().initialize()
         parameters = inspect.signature(self.module_.forward).parameters
         self.weighs_rows_ = "sample_weight" in parameters
+        self.device_ = None if self.device is None else torch.device(self.device)
+        dtypes = (parameter.dtype for parameter in self.module_.parameters())
+        self.dtype_ = next((dtype for dtype in dtypes if dtype.is_floating_point), None)
+        self.by_hand_ = supports(self.module_, self.criterion_)
         return self
 
     def get_params_for(self, prefix: str) -> dict[str, Any]:
@@ -239,6 +244,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
         """Run the epochs, on one thread."""
+        if self.by_hand_:
+            self.closed_form_ = ClosedForm(self.module_, self.criterion_)
         with single_thread():
             return super().fit_loop(X, y, epochs, **kw)
 
@@ -248,9 +255,13 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """Run over the batches once, and record the epoch's figures from their sums."""
         if iterator is None:
             return
-        totals: dict[str, Tensor] = {}
-        n_batches = 0
-        for batch in iterator:
+        totals: dict[str, Any] = {}
+        if training and self._unobserved(kw):
+            totals["sums"] = self._run_by_hand(iterator)
+            batches: Any = ()
+        else:
+            batches = iterator
+        for batch in batches:
             self.notify("on_batch_begin", batch=batch, training=training)
             step = step_fn(batch, **kw)
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
@@ -259,22 +270,55 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             for name in ("sums", "counts"):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name].detach()
-            n_batches += 1
-        self.history.record(f"{prefix}_batch_count", n_batches)
+        self.history.record(f"{prefix}_batch_count", len(iterator))
         self.history.record(f"{prefix}_loss", self._value(totals["sums"]).item())
         if "counts" in totals:
             score = get_metric(self.metric)(*totals["counts"])
             self.history.record(f"{prefix}_score", float(score))
 
+    @torch.no_grad()
+    def _run_by_hand(self, iterator: Any) -> Tensor:
+        self._set_training(True)
+        totals: Any = 0
+        for X, y in iterator:
+            _, _, sums = self._backward_by_hand(X, y)
+            self.optimizer_.step()
+            totals = totals + sums
+        return totals
+
+    def _unobserved(self, fit_params: dict[str, Any]) -> bool:
+        """Whether steps can be taken by hand, no callback asking about batches."""
+        return (
+            self.by_hand_
+            and not fit_params
+            and not isinstance(self.optimizer_, torch.optim.LBFGS)
+            and not any(
+                getattr(type(callback), event) is not getattr(Callback, event)
+                for _, callback in self.callbacks_
+                for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
+            )
+        )
+
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward and backward pass of one batch."""
         self._set_training(True)
         Xi, yi = unpack_data(batch)
+        if self.by_hand_ and not fit_params:
+            with torch.no_grad():
+                value, logits, sums = self._backward_by_hand(Xi, yi)
+            return {"loss": torch.tensor(value), "y_pred": logits, "sums": sums}
         logits = self.infer(Xi, **fit_params)
         sums = self._sums(logits, yi, Xi)
         loss = self._value(sums)
         loss.backward()
         return {"loss": loss, "y_pred": logits, "sums": sums}
+
+    def _backward_by_hand(self, X: Any, y: Any) -> tuple[float, Tensor, Tensor]:
+        y, weight = self._labels(y, X)
+        X = self._as_input(X["X"] if isinstance(X, dict) else X)
+        if y.dtype != X.dtype or (weight is not None and weight.dtype != X.dtype):
+            _, y, weight = align(X[:, 0], y, weight)
+        return self.closed_form_(X, y, weight)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward pass of one batch, with the counts of its decisions."""
@@ -297,8 +341,13 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
         weight = X.get("sample_weight") if isinstance(X, dict) else None
-        y = to_tensor(y, device=self.device)
-        return y, None if weight is None else to_tensor(weight, device=self.device)
+        return self._on_device(y), None if weight is None else self._on_device(weight)
+
+    def _on_device(self, x: Any) -> Any:
+        # skorch's to_tensor looks at a tensor for longer than a small step takes.
+        if isinstance(x, Tensor):
+            return x if x.device == self.device_ else x.to(device=self.device_)
+        return to_tensor(x, self.device)
 
     def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
         logits, y, weight = align(logits, *self._labels(y, X))
@@ -328,10 +377,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def infer(self, x: Any, **fit_params: Any) -> Tensor:
         """Logits of shape (n,) for one batch."""
-        if isinstance(x, dict) and "sample_weight" in x:
+        if isinstance(x, dict):
             x = dict(x)
-            weight = x.pop("sample_weight")
-            if self.weighs_rows_ and self.module_.training:
+            weight = x.pop("sample_weight", None)
+            if weight is not None and self.weighs_rows_ and self.module_.training:
                 fit_params["sample_weight"] = self._as_input(weight)
             if set(x) == {"X"}:
                 x = x["X"]
@@ -349,12 +398,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """Tensors on the device, those of floats in the module's own dtype."""
         if isinstance(x, dict):
             return {key: self._as_input(value) for key, value in x.items()}
-        x = to_tensor(x, device=self.device)
-        if isinstance(x, Tensor) and x.is_floating_point():
-            for parameter in self.module_.parameters():
-                if parameter.is_floating_point():
-                    return x.to(parameter.dtype)
-        return x
+        x = self._on_device(x)
+        if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
+            return x
+        return x.to(self.dtype_) if x.is_floating_point() else x
 
     def logits(self, X: Any) -> np.ndarray:
         """Logits of shape (n,), computed in chunks of rows."""

@@ -122,6 +122,13 @@ class Sigmoid(Step):
         u = self.L * (p - threshold)
         return self.L * torch.sigmoid(u) * torch.sigmoid(-u)
 
+    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, ...]:
+        # As the base class does it, with each sigmoid taken once.
+        p, p_not = torch.sigmoid(logit), torch.sigmoid(-logit)
+        u = (p - threshold).mul_(self.L)
+        h, h_not = torch.sigmoid(u), torch.sigmoid(-u)
+        return h, h_not, (p * p_not).mul_(h).mul_(h_not).mul_(self.L)
+
 
 @dataclass(frozen=True)
 class Identity(Step):
@@ -183,7 +190,7 @@ class Linear(Step):
 
     def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         m, low, middle, high = self._segments(threshold)
-        outer = torch.where(p < threshold, low, high).to(p.dtype)
+        outer = torch.where(p < threshold, torch.full_like(p, low), high)
         return torch.where((p - threshold).abs() < m / 2, middle, outer)
 
 
