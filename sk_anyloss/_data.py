@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
+from sk_anyloss.batches import as_tensor
 from sk_anyloss.losses import AnyLoss
 
 
@@ -96,10 +97,8 @@ def hold_out(
 
 
 def as_rows(X: Any) -> Any:
-    """A dense array as a tensor, on the same memory if it may be written to."""
-    if issparse(X):
-        return X
-    return torch.from_numpy(X if X.flags.writeable else X.copy())
+    """Dense rows as a tensor, sparse ones as they are."""
+    return X if issparse(X) else as_tensor(X)
 
 
 def as_batch(

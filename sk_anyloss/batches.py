@@ -91,13 +91,26 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return order[np.argsort(place, kind="stable")]
 
 
+def as_tensor(array: np.ndarray) -> Tensor:
+    """An array as a tensor on the same memory, or on a copy if it is read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.batches import as_tensor
+    >>> as_tensor(np.ones(2))
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
 def _take(data: Any, rows: Any) -> Any:
     if isinstance(data, dict):
         return {key: _take(value, rows) for key, value in data.items()}
     if isinstance(data, Tensor):
         return data[rows if isinstance(rows, slice) else torch.from_numpy(rows)]
     if isinstance(data, np.ndarray):
-        return torch.from_numpy(data[rows])
+        return as_tensor(data[rows])
     if issparse(data):
         return torch.from_numpy(data[rows].toarray())
     return multi_indexing(data, rows)

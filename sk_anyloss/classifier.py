@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -43,13 +43,12 @@ from sk_anyloss.steps import Sigmoid, Step, check_threshold, get_step
 
 __all__ = ["AnyLossClassifier"]
 
-# Where the amplifier is nearly saturated or weights are extreme, gradients are right
-# but small: torch's own eps of 1e-8 would drown them.
+# Fused: one kernel for all parameters, where torch has one.
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": partial(torch.optim.Adam, eps=1e-12, fused=True),
-    "adamw": partial(torch.optim.AdamW, eps=1e-12, fused=True),
-    "rmsprop": partial(torch.optim.RMSprop, eps=1e-12),
-    "sgd": torch.optim.SGD,
+    "adam": partial(torch.optim.Adam, fused=True),
+    "adamw": partial(torch.optim.AdamW, fused=True),
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": partial(torch.optim.SGD, fused=True),
 }
 
 
@@ -263,9 +262,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         """
         going_on = self.warm_start and hasattr(self, "net_")
         with _restored_on_error(self):
-            X = self._fit(
-                X, y, sample_weight, going_on, self.max_epochs, self.early_stopping
-            )
+            X = self._fit(X, y, sample_weight, going_on)
             self._warn_if_constant(X)
         return self
 
@@ -297,7 +294,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         """
         going_on = hasattr(self, "net_")
         with _restored_on_error(self):
-            self._fit(X, y, sample_weight, going_on, 1, False, classes)
+            self._fit(X, y, sample_weight, going_on, partial=True, classes=classes)
         return self
 
     def _fit(
@@ -306,11 +303,13 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         y: Any,
         sample_weight: Any,
         going_on: bool,
-        max_epochs: int,
-        early_stopping: bool,
+        partial: bool = False,
         classes: Any = None,
     ) -> Any:
-        """Train a new net, or go on with the one there is; return the rows used."""
+        """Train a new net, or go on with the one there is; return the rows used.
+
+        A partial fit is one epoch without early stopping, and may see one class only.
+        """
         self._check_params()
         X, y = validate_data(
             self,
@@ -322,18 +321,25 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             reset=not going_on,
         )
         X, y, weight = positive_weights(X, y, sample_weight)
-        self._set_classes(y, classes, going_on)
+        check_classification_targets(y)
+        labels = np.unique(y)
+        if partial and classes is not None:
+            labels = np.union1d(labels, classes)
+        if going_on:
+            self._check_same_classes(labels, partial)
+        else:
+            self._set_classes(labels, y)
         target = (y == self.classes_[self._positive]).astype(X.dtype)
         weight = class_weights(self.class_weight, self.classes_, y, weight)
         seeds = split_seed(self.random_state, 3)
         held_out = None
-        if early_stopping:
+        if self.early_stopping and not partial:
             fraction = self.validation_fraction
             X, target, weight, *held_out = hold_out(
                 X, target, weight, fraction, seeds[2]
             )
         net = self.net_ if going_on else self._build_net(X, target, weight, seeds)
-        net.set_params(max_epochs=max_epochs)
+        net.set_params(max_epochs=1 if partial else self.max_epochs)
         if held_out:
             net.train_split = predefined_split(net.get_dataset(*as_batch(*held_out)))
         with restored_net_on_error(net) if going_on else nullcontext():
@@ -375,21 +381,16 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
 
-    def _set_classes(self, y: np.ndarray, classes: Any, going_on: bool) -> None:
-        """Learn the two classes, or see that these labels belong to them."""
-        check_classification_targets(y)
-        labels = np.unique(y)
-        if going_on:
-            for given in (labels,) if classes is None else (labels, classes):
-                strange = np.setdiff1d(given, self.classes_).tolist()
-                if strange:
-                    raise ValueError(
-                        f"A model of the classes {self.classes_.tolist()} cannot go "
-                        f"on with {strange}; start anew with fit."
-                    )
-            return
-        if classes is not None:
-            labels = np.unique(np.concatenate((labels, np.unique(classes))))
+    def _check_same_classes(self, labels: np.ndarray, partial: bool) -> None:
+        strange = np.setdiff1d(labels, self.classes_).tolist()
+        if strange or not (partial or len(labels) == 2):
+            raise ValueError(
+                f"A model of the classes {self.classes_.tolist()} cannot go on with "
+                f"rows of the class {(strange or labels.tolist())[0]!r}; for other "
+                "classes, fit a new model."
+            )
+
+    def _set_classes(self, labels: np.ndarray, y: np.ndarray) -> None:
         if len(labels) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
@@ -474,16 +475,20 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 f"The model predicts {label!r} for every training row. Try another "
                 f"learning rate (lr={self.lr}), more epochs (max_epochs="
                 f"{self.max_epochs}), a smaller L (5 to 20) or step='identity', "
-                "class_weight='balanced', or another random_state.",
+                "class_weight='balanced', output_bias=0 or another random_state.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def _decide(self, X: Any) -> np.ndarray:
         """Logits in favour of ``classes_[1]``, from which the cut is taken off."""
-        cut = np.log(self.threshold) - np.log1p(-self.threshold)
-        decision = self.net_.logits(as_rows(X)) - cut
+        decision = self.net_.logits(as_rows(X)) - self._cut
         return decision if self._positive == 1 else -decision
+
+    @property
+    def _cut(self) -> float:
+        """The logit of the threshold."""
+        return float(logit(self.threshold))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Confidence in ``classes_[1]``: above 0 where it is predicted.
@@ -523,9 +528,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``. Not calibrated.
         """
         decision = self.decision_function(X)
-        cut = np.log(self.threshold) - np.log1p(-self.threshold)
-        logit = decision + (cut if self._positive == 1 else -cut)
-        return expit(np.stack((-logit, logit), axis=1))
+        favour = decision + (self._cut if self._positive == 1 else -self._cut)
+        return expit(np.stack((-favour, favour), axis=1))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels.

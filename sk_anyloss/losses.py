@@ -235,7 +235,7 @@ def check_metric(metric: str | Metric) -> Metric:
         "(no float(), no numpy, no math), one value for one confusion matrix."
     )
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), torch.enable_grad():
             # torch warns of float(tensor); what follows says it better.
             warnings.simplefilter("ignore")
             value = function(*counts)
@@ -273,7 +273,8 @@ def _is_plain(metric: Metric) -> bool:
     except Exception:
         return False
     counts.requires_grad_()
-    (expected,) = torch.autograd.grad(metric(*counts), counts)
+    with torch.enable_grad():
+        (expected,) = torch.autograd.grad(metric(*counts), counts)
     return bool(np.allclose(partials, expected.numpy(), rtol=1e-9, atol=1e-12))
 
 

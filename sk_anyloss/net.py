@@ -167,6 +167,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         dtypes = (parameter.dtype for parameter in self.module_.parameters())
         self.dtype_ = next((dtype for dtype in dtypes if dtype.is_floating_point), None)
         self.by_hand_ = supports(self.module_, self.criterion_)
+        self.closed_form_: ClosedForm | None = None  # While an epoch runs.
         return self
 
     def get_params_for(self, prefix: str) -> dict[str, Any]:
@@ -244,10 +245,11 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
         """Run the epochs, on one thread."""
-        if self.by_hand_:
-            self.closed_form_ = ClosedForm(self.module_, self.criterion_)
         with single_thread():
-            return super().fit_loop(X, y, epochs, **kw)
+            try:
+                return super().fit_loop(X, y, epochs, **kw)
+            finally:
+                self.closed_form_ = None
 
     def run_single_epoch(
         self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any
@@ -271,7 +273,13 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name].detach()
         self.history.record(f"{prefix}_batch_count", len(iterator))
-        self.history.record(f"{prefix}_loss", self._value(totals["sums"]).item())
+        loss = self._value(totals["sums"]).item()
+        if not np.isfinite(loss):
+            raise ValueError(
+                f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
+                f"the learning rate (lr={self.lr})."
+            )
+        self.history.record(f"{prefix}_loss", loss)
         if "counts" in totals:
             score = get_metric(self.metric)(*totals["counts"])
             self.history.record(f"{prefix}_score", float(score))
@@ -318,6 +326,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         X = self._as_input(X["X"] if isinstance(X, dict) else X)
         if y.dtype != X.dtype or (weight is not None and weight.dtype != X.dtype):
             _, y, weight = align(X[:, 0], y, weight)
+        if self.closed_form_ is None:
+            self.closed_form_ = ClosedForm(self.module_, self.criterion_)
         return self.closed_form_(X, y, weight)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:

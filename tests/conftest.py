@@ -1,9 +1,41 @@
-"""Settings that all tests share."""
+"""Settings and data that all tests share."""
 
+import os
+
+# Before scipy is imported, so that scikit-learn's check of array API input can run.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import pytest
 from hypothesis import settings
+from sklearn.datasets import make_classification
 
 # The same examples every time, few enough to walk whole registries with each test.
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, max_examples=20
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def imbalanced():
+    """300 rows of 6 columns, a seventh of them positive, fairly separable."""
+    return make_classification(
+        300, 6, n_informative=4, weights=[0.86], class_sep=2, random_state=0
+    )
+
+
+@pytest.fixture
+def untouched_generators():
+    """Fail if a test moves the global generators of numpy or torch."""
+    import torch
+
+    def states():
+        return torch.random.get_rng_state(), np.random.get_state()  # noqa: NPY002
+
+    torch_before, numpy_before = states()
+    yield
+    torch_after, numpy_after = states()
+    assert torch.equal(torch_before, torch_after)
+    assert (numpy_before[1] == numpy_after[1]).all()
+    assert numpy_before[2] == numpy_after[2]

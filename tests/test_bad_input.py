@@ -1,0 +1,151 @@
+"""Bad input: an error that names the parameter, the value and the way out."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+
+from sk_anyloss import AnyLossClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+Y = (X[:, 0] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"metric": "f-one"}, r"Unknown metric 'f-one'.*accuracy, balanced_accuracy"),
+        ({"metric": "gmaen"}, r"Did you mean 'gmean'"),
+        ({"metric": 3}, r"name or a callable"),
+        (
+            {"step": "sigmoyd"},
+            r"Unknown step 'sigmoyd'. Did you mean 'sigmoid'.*cosine",
+        ),
+        ({"L": 0}, r"L must be positive and finite, got 0"),
+        ({"L": -5, "step": "identity"}, r"L must be positive and finite, got -5"),
+        ({"L": np.nan}, r"L must be positive"),
+        ({"threshold": 0}, r"threshold must be .*between 0 and 1, got 0"),
+        ({"threshold": 1.2}, r"threshold must be .*got 1.2"),
+        ({"hidden": (4, 0)}, r"hidden must be a tuple of positive whole.*got \(4, 0\)"),
+        ({"hidden": (2.5,)}, r"hidden must be .*got \(2.5,\)"),
+        ({"loss": "cross-entropy"}, r"Unknown loss 'cross-entropy'.*bce"),
+        ({"loss": "bce", "metric": "f-one"}, r"Unknown metric"),
+        ({"activation": "step"}, r"Unknown activation 'step'.*relu"),
+        ({"optimizer": "adamm"}, r"Unknown optimizer 'adamm'. Did you mean 'adam'"),
+        ({"lr": 0}, r"lr must be a number above 0.*got 0"),
+        ({"lr": "fast"}, r"lr must be a number"),
+        ({"max_epochs": 0}, r"max_epochs must be a whole number of at least 1, got 0"),
+        ({"max_epochs": 1.5}, r"max_epochs must be a whole number"),
+        ({"batch_size": 0}, r"batch_size must be 'auto'.*got 0"),
+        ({"batch_size": 1.5}, r"batch_size must be.*got 1.5"),
+        ({"validation_fraction": 1}, r"validation_fraction must be .*below 1, got 1"),
+        ({"n_iter_no_change": 0}, r"n_iter_no_change must be"),
+        ({"tol": -1}, r"tol must be"),
+        ({"output_bias": "zero"}, r"output_bias must be 'prior' or a number"),
+        ({"pos_label": "yes"}, r"pos_label='yes' is not one of the classes \[0, 1\]"),
+        ({"class_weight": "even"}, r"class_weight"),
+        ({"class_weight": {0: 1, 7: 1}}, r"classes, \[1\], are not in class_weight"),
+        (
+            {"class_weight": {0: 1, 1: -1}},
+            r"class_weight must be finite and not negative",
+        ),
+        ({"random_state": -1}, r"non-negative|must be"),
+    ],
+    ids=str,
+)
+def test_parameters(params, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        AnyLossClassifier(**params).fit(X, Y)
+
+
+def returns_nan(tn, fp, fn, tp):
+    return tp * float("nan")
+
+
+def returns_two(tn, fp, fn, tp):
+    return torch.stack((tp, tn))
+
+
+def returns_float(tn, fp, fn, tp):
+    return float(tp)
+
+
+@pytest.mark.parametrize("metric", [returns_nan, returns_two, returns_float])
+@pytest.mark.parametrize("loss", [None, "bce"])
+def test_a_metric_that_cannot_be_used_is_named(metric, loss):
+    with pytest.raises(ValueError, match=f"The metric '{metric.__name__}'"):
+        AnyLossClassifier(metric, loss=loss).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros(40), r"only one class"),
+        (np.arange(40) % 3, r"Only binary classification is supported.*multiclass"),
+        (np.linspace(0, 1, 40), r"Unknown label type: continuous"),
+        (Y[:30], r"inconsistent numbers of samples"),
+        (np.column_stack([Y, Y]), r"1d array"),
+        (np.where(np.arange(40) == 0, np.nan, Y), r"NaN"),
+    ],
+    ids=["one class", "three classes", "continuous", "too short", "two columns", "nan"],
+)
+def test_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        AnyLossClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_must_be_finite(value):
+    bad = X.copy()
+    bad[3, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        AnyLossClassifier().fit(bad, Y)
+    model = AnyLossClassifier(max_epochs=2).fit(X, Y)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.predict(bad)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.where(Y, 1.0, -1.0), r"[Nn]egative values"),
+        (np.zeros(40), r"zero|0 for every row"),
+        (np.ones(39), r"sample_weight.shape"),
+        (np.ones((40, 2)), r"1D array"),
+        (np.full(40, np.nan), r"NaN"),
+        (Y.astype(float), r"only one class among the rows of positive weight"),
+    ],
+    ids=["negative", "zero", "short", "two columns", "nan", "one class left"],
+)
+def test_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        AnyLossClassifier().fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_predicting_before_fitting_and_with_other_columns(method):
+    model = AnyLossClassifier(max_epochs=2)
+    with pytest.raises(NotFittedError):
+        getattr(model, method)(X)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+        getattr(model, method)(X[:, :2])
+
+
+def test_scoring_before_fitting():
+    with pytest.raises(NotFittedError):
+        AnyLossClassifier().score(X, Y)
+
+
+def test_early_stopping_needs_two_rows_of_each_class():
+    y = (np.arange(40) == 0).astype(int)
+    with pytest.raises(
+        ValueError, match=r"two rows of each class.*early_stopping=False"
+    ):
+        AnyLossClassifier(early_stopping=True).fit(X, y)
+
+
+def test_a_learning_rate_that_explodes_says_so():
+    with pytest.raises(ValueError, match="lower the learning rate"):
+        AnyLossClassifier(lr=1e300, optimizer="sgd", loss="bce").fit(X, Y)

@@ -1,0 +1,485 @@
+"""AnyLossClassifier: what it learns, predicts, scores, repeats and keeps."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import sklearn.metrics
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from skorch.callbacks import Callback, LRScheduler
+
+from sk_anyloss import AnyLossClassifier, metric_score
+from sk_anyloss.metrics import metric_names
+from sk_anyloss.steps import Linear, step_names
+
+
+def fit(X, y, **params):
+    sample_weight = params.pop("sample_weight", None)
+    params = {"random_state": 0, "max_epochs": 20, **params}
+    return AnyLossClassifier(**params).fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("metric", sorted(set(metric_names()) - {"precision"}))
+def test_learns_for_every_metric(metric, imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, metric=metric, max_epochs=100)
+    prior = 1 - y.mean()
+    if metric not in {"recall", "specificity"}:  # One class alone is best for these.
+        assert sklearn.metrics.balanced_accuracy_score(y, model.predict(X)) > 0.75
+    assert model.score(X, y) == metric_score(y, model.predict(X), metric=metric)
+    assert model.score(X, y) > (prior if metric == "accuracy" else 0.5)
+
+
+def test_precision_alone_leads_to_no_decisions_and_the_user_is_told(imbalanced):
+    with pytest.warns(ConvergenceWarning, match="for every training row"):
+        fit(*imbalanced, metric="precision", max_epochs=100)
+
+
+@pytest.mark.parametrize("step", [*step_names(), Linear(delta=0.2)], ids=str)
+@pytest.mark.parametrize("hidden", [(), (2,), (8, 4)])
+def test_learns_with_every_step_and_depth(step, hidden, imbalanced):
+    X, y = imbalanced
+    assert fit(X, y, step=step, hidden=hidden, max_epochs=100).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    "loss", ["bce", "weighted_bce", "mse", torch.nn.BCEWithLogitsLoss()]
+)
+def test_trains_the_same_network_on_another_loss(loss, imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, loss=loss, lr=0.05, max_epochs=100)
+    assert model.score(X, y) == sklearn.metrics.f1_score(y, model.predict(X)) > 0.7
+
+
+def test_the_first_three_parameters_are_metric_hidden_and_L():
+    model = AnyLossClassifier("gmean", (4,), 10)
+    assert (model.metric, model.hidden, model.L) == ("gmean", (4,), 10)
+    default = AnyLossClassifier()
+    assert (default.metric, default.hidden, default.L) == ("f1", (2,), 73)
+
+
+def test_fitted_attributes(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.n_features_in_ == 6
+    assert model.n_iter_ == len(model.loss_curve_) == 20
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    assert model.validation_scores_ is None
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("pos_label", [None, 0])
+def test_predictions_of_all_kinds_agree_at_any_threshold(
+    threshold, pos_label, imbalanced
+):
+    X, y = imbalanced
+    model = fit(X, y, threshold=threshold, pos_label=pos_label, max_epochs=60)
+    decision, proba = model.decision_function(X), model.predict_proba(X)
+    predicted = model.predict(X)
+    assert decision.shape == (300,)
+    assert proba.shape == (300, 2)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    assert ((decision > 0) == (predicted == 1)).all()
+    positive = 1 if pos_label is None else 0
+    above = proba[:, positive] > threshold
+    assert (above == (predicted == positive)).all()
+    assert 0 < above.sum() < 300
+    assert model.score(X, y) > 0.7
+
+
+def test_the_rare_class_may_be_the_first_label(imbalanced):
+    X, y = imbalanced
+    names = np.array(["ok", "fraud"])[y]  # Sorted, fraud comes first.
+    model = fit(X, names, pos_label="fraud", max_epochs=100)
+    expected = fit(X, y, max_epochs=100)
+    assert model.classes_.tolist() == ["fraud", "ok"]
+    assert ((model.predict(X) == "fraud") == expected.predict(X)).all()
+    np.testing.assert_allclose(
+        model.predict_proba(X)[:, 0], expected.predict_proba(X)[:, 1]
+    )
+    np.testing.assert_allclose(
+        model.decision_function(X), -expected.decision_function(X)
+    )
+    assert model.score(X, names) == expected.score(X, y)
+    predicted = model.predict(X)
+    f1 = sklearn.metrics.f1_score(names, predicted, pos_label="fraud")
+    assert model.score(X, names) == pytest.approx(f1)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[False, True], ["a", "b"], [-1, 1], [3, 7], [0.0, 1.0]],
+    ids=str,
+)
+def test_any_type_of_label(labels, imbalanced):
+    X, y = imbalanced
+    names = np.array(labels)[y]
+    model = fit(X, names)
+    assert set(model.predict(X)) <= set(names)
+    assert (model.predict(X) == np.array(labels)[fit(X, y).predict(X)]).all()
+
+
+def test_labels_of_pandas_kinds(imbalanced):
+    X, y = imbalanced
+    names = pd.Series(np.array(["n", "y"])[y])
+    expected = fit(X, y).predict(X)
+    for kind in ("object", "category", "string"):
+        assert ((fit(X, names.astype(kind)).predict(X) == "y") == expected).all()
+
+
+def test_pandas_rows_and_their_names_are_remembered(imbalanced):
+    X, y = imbalanced
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    assert (model.predict(frame) == fit(X, y).predict(X)).all()
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[list("bacdef")])
+
+
+def test_kinds_of_arrays(imbalanced):
+    X, y = imbalanced
+    expected = fit(X, y).decision_function(X)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for other in (np.asfortranarray(X), frozen, X.tolist(), np.repeat(X, 2, 1)[:, ::2]):
+        assert (fit(other, y).decision_function(X) == expected).all()
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_sparse_rows_give_what_dense_rows_give(kind, imbalanced):
+    X, y = imbalanced
+    X[X < 0] = 0
+    sparse = getattr(scipy.sparse, f"{kind}_array")(X)
+    model, expected = fit(sparse, y), fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(sparse), expected.decision_function(X), rtol=1e-6
+    )
+
+
+def test_a_wide_sparse_matrix_is_never_made_dense():
+    n, d = 400, 50_000
+    rng = np.random.default_rng(0)
+    rows, columns = np.arange(n).repeat(5), rng.integers(1, d, 5 * n)
+    X = scipy.sparse.csr_array((np.ones(5 * n), (rows, columns)), shape=(n, d))
+    y = np.arange(n) % 4 == 0
+    X = (
+        X + scipy.sparse.csr_array((y * 1.0, (np.arange(n), np.zeros(n, int))), X.shape)
+    ).tocsr()
+    largest = []
+
+    class Look(Callback):
+        def on_batch_begin(self, net, batch, **kwargs):
+            largest.append(batch[0]["X"].shape[0])
+
+    model = fit(X, y, max_epochs=2, batch_size=20, callbacks=[Look()])
+    assert max(largest) == 20
+    assert model.predict(X).shape == (n,)
+
+
+def test_columns_need_no_scaling_by_the_user(imbalanced):
+    X, y = imbalanced
+    wild = X * np.logspace(-3, 3, 6) + np.logspace(3, -3, 6)
+    assert fit(wild, y, max_epochs=100).score(wild, y) > 0.8
+    np.testing.assert_allclose(
+        fit(wild, y).decision_function(wild), fit(X, y).decision_function(X), atol=1e-3
+    )
+
+
+def test_standardisation_can_be_switched_off(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, standardize=False)
+    assert model.net_.module_.mean is model.net_.module_.scale is None
+    assert fit(X, y).net_.module_.mean is not None
+
+
+def test_a_constant_column_changes_nothing(imbalanced):
+    X, y = imbalanced
+    wider = np.column_stack([X, np.full(300, 7.0)])
+    decision = fit(wider, y, hidden=()).decision_function(wider)
+    np.testing.assert_allclose(decision, fit(X, y, hidden=()).decision_function(X))
+
+
+def test_float32_stays_float32_and_small_sets_are_computed_in_float64(imbalanced):
+    X, y = imbalanced
+    thin = X.astype(np.float32)
+    model = fit(thin, y, max_epochs=50)
+    assert {p.dtype for p in model.net_.module_.parameters()} == {torch.float32}
+    assert model.decision_function(thin).dtype == np.float32
+    assert model.score(X, y) > 0.7
+    small = fit(thin[:64], y[:64])
+    assert {p.dtype for p in small.net_.module_.parameters()} == {torch.float64}
+    whole = fit(X, y)
+    assert {p.dtype for p in whole.net_.module_.parameters()} == {torch.float64}
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"loss": "bce"}, {"hidden": (), "metric": "gmean"}]
+)
+def test_in_a_full_batch_weight_two_is_the_row_twice(params, imbalanced):
+    X, y = imbalanced
+    times = np.arange(300) % 3
+    params = {"batch_size": 1.0, **params}
+    weighted = fit(X, y, sample_weight=times, **params)
+    repeated = fit(X.repeat(times, axis=0), y.repeat(times), **params)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9
+    )
+    scaled = fit(X, y, sample_weight=times * 1e-3, **params)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), scaled.decision_function(X), rtol=1e-6
+    )
+
+
+def test_class_weights_multiply_sample_weights(imbalanced):
+    X, y = imbalanced
+    by_class = fit(X, y, class_weight={0: 1.0, 1: 3.0})
+    by_row = fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
+    assert (by_class.decision_function(X) == by_row.decision_function(X)).all()
+
+
+def test_balanced_class_weights_are_balanced_cross_entropy(imbalanced):
+    X, y = imbalanced
+    # Weights also enter the normalisation, so there is none here.
+    plain = {"hidden": (), "standardize": False, "batch_size": 1.0, "output_bias": 0}
+    one = fit(X, y, class_weight="balanced", loss="bce", **plain)
+    two = fit(X, y, loss="weighted_bce", **plain)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9, 1e300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["f1", "mcc", "gmean"])
+def test_extreme_weights_never_give_nan(weight, dtype, metric, imbalanced):
+    X, y = imbalanced
+    for w in (np.full(300, weight), np.where(np.arange(300) % 7, 1.0, weight)):
+        model = fit(X.astype(dtype), y, metric=metric, sample_weight=w, max_epochs=3)
+        assert np.isfinite(model.decision_function(X)).all()
+        assert np.isfinite(model.loss_curve_).all()
+
+
+def test_the_same_seed_gives_the_same_model_bit_by_bit(imbalanced):
+    X, y = imbalanced
+    one = fit(X, y, early_stopping=True).predict_proba(X)
+    torch.manual_seed(0)  # The global generators are not read.
+    np.random.seed(0)  # noqa: NPY002
+    two = fit(X, y, early_stopping=True).predict_proba(X)
+    assert (one == two).all()
+    assert (fit(X, y, random_state=1).predict_proba(X) != one).any()
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_global_generators_are_not_moved(seed, imbalanced, untouched_generators):
+    X, y = imbalanced
+    fit(X, y, early_stopping=True, random_state=seed, max_epochs=2).predict(X)
+
+
+def test_random_state_instances_move_on(imbalanced):
+    X, y = imbalanced
+    shared = np.random.RandomState(0)
+    first, second = (fit(X, y, random_state=shared).decision_function(X) for _ in "ab")
+    assert (first != second).any()
+    again = fit(X, y, random_state=np.random.RandomState(0)).decision_function(X)
+    assert (first == again).all()
+
+
+def test_threads_do_not_change_the_model():
+    X = np.random.default_rng(0).normal(size=(20_000, 10))
+    y = X[:, 0] + X[:, 1] > 2
+    threads = torch.get_num_threads()
+    models = []
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            models.append(fit(X, y, max_epochs=2, hidden=(16,)).decision_function(X))
+    finally:
+        torch.set_num_threads(threads)
+    assert (models[0] == models[1]).all()
+
+
+def test_early_stopping_goes_back_to_the_best_epoch(imbalanced):
+    X, y = imbalanced
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(300) < 0.15, 1 - y, y)
+    model = fit(
+        X, noisy, early_stopping=True, max_epochs=200, n_iter_no_change=5, lr=0.05
+    )
+    assert model.n_iter_ < 200
+    assert len(model.validation_scores_) == model.n_iter_
+    stopper = dict(model.net_.callbacks_)["early_stopping"]
+    assert stopper.best_score_ == max(model.validation_scores_)
+    assert model.n_iter_ == stopper.best_epoch_ + 5
+    # Training up to the best epoch gives the weights that were put back.
+    shorter = fit(
+        X, noisy, early_stopping=True, max_epochs=stopper.best_epoch_, lr=0.05
+    )
+    assert (shorter.decision_function(X) == model.decision_function(X)).all()
+
+
+def test_early_stopping_holds_out_the_share_it_is_told(imbalanced):
+    X, y = imbalanced
+    seen = []
+
+    class Look(Callback):
+        def on_epoch_begin(self, net, dataset_train, dataset_valid, **kwargs):
+            seen.append((len(dataset_train), len(dataset_valid)))
+
+    fit(
+        X,
+        y,
+        early_stopping=True,
+        validation_fraction=0.2,
+        max_epochs=1,
+        callbacks=[Look()],
+    )
+    assert seen == [(240, 60)]
+
+
+def test_warm_start_goes_on(imbalanced):
+    X, y = imbalanced
+    whole = fit(X, y, max_epochs=20)
+    model = AnyLossClassifier(warm_start=True, max_epochs=10, random_state=0)
+    model.fit(X, y)
+    half = model.decision_function(X)
+    model.fit(X, y)
+    assert model.n_iter_ == 20
+    assert (model.decision_function(X) != half).any()
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X))
+    assert AnyLossClassifier(max_epochs=5).fit(X, y).fit(X, y).n_iter_ == 5
+
+
+def test_partial_fit_learns_from_a_stream(imbalanced):
+    X, y = imbalanced
+    model = AnyLossClassifier(random_state=0, lr=0.02)
+    for _ in range(30):
+        for i in range(0, 300, 60):
+            rows = slice(i, i + 60)
+            model.partial_fit(X[rows], y[rows], classes=[0, 1])
+    assert model.n_iter_ == 150
+    assert model.score(X, y) > 0.7
+
+
+def test_partial_fit_knows_the_classes_from_the_first_call(imbalanced):
+    X, y = imbalanced
+    negatives = np.flatnonzero(y == 0)[:20]
+    model = AnyLossClassifier(random_state=0)
+    model.partial_fit(X[negatives], y[negatives], classes=[0, 1])
+    model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="cannot go on with"):
+        model.partial_fit(X, y + 5)
+    with pytest.raises(ValueError, match="only one class"):
+        AnyLossClassifier().partial_fit(X[negatives], y[negatives])
+
+
+def test_verbose_prints_a_line_an_epoch(imbalanced, capsys):
+    X, y = imbalanced
+    fit(X, y, verbose=1, max_epochs=3, early_stopping=True)
+    out = capsys.readouterr().out
+    assert "train_loss" in out
+    assert "valid_score" in out
+    assert len(out.strip().splitlines()) == 5
+    fit(X, y, max_epochs=3)
+    assert capsys.readouterr().out == ""
+
+
+def test_skorch_callbacks_reach_the_net(imbalanced):
+    X, y = imbalanced
+    scheduler = LRScheduler("StepLR", step_size=5, gamma=0.1)
+    model = fit(X, y, callbacks=[("schedule", scheduler)])
+    assert model.net_.optimizer_.param_groups[0]["lr"] == pytest.approx(0.01 * 0.1**4)
+
+
+@pytest.mark.parametrize(
+    "optimizer", ["adam", "adamw", "rmsprop", "sgd", torch.optim.NAdam]
+)
+def test_optimizers(optimizer, imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, optimizer=optimizer, lr=0.05)
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+
+
+def test_a_collapsed_model_warns_and_says_what_to_try():
+    X = np.zeros((50, 2))
+    y = np.arange(50) % 5 == 0
+    with pytest.warns(
+        ConvergenceWarning, match=r"predicts .* for every training row.*lr=0"
+    ):
+        fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(imbalanced):
+    X, y = imbalanced
+    for warm_start in (False, True):
+        model = fit(X, y, warm_start=warm_start)
+        before, epochs = model.decision_function(X), model.n_iter_
+        with pytest.raises(ValueError, match="class"):
+            model.fit(X[:, :3] if not warm_start else X, np.zeros(300))
+        assert (model.decision_function(X) == before).all()
+        assert model.n_features_in_ == 6
+        assert model.n_iter_ == epochs
+
+
+class Breaking:
+    """A metric that turns NaN after some calls."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, tn, fp, fn, tp):
+        self.calls -= 1
+        return tp / (tp + fn) * (1.0 if self.calls > 0 else float("nan"))
+
+
+def test_training_that_breaks_midway_leaves_the_model_as_it_was(imbalanced):
+    X, y = imbalanced
+    metric = Breaking(10**9)
+    model = fit(X, y, metric=metric, warm_start=True)
+    before = model.decision_function(X)
+    weights = copy.deepcopy(model.net_.optimizer_.state_dict())
+    metric = model.net_.criterion_.metric
+    for train in (model.fit, model.partial_fit):
+        metric.calls = 2
+        with pytest.raises(ValueError, match="not finite"):
+            train(X, y)
+        metric.calls = 10**9
+        assert (model.decision_function(X) == before).all()
+        assert len(model.net_.history) == model.n_iter_ == 20
+        after = model.net_.optimizer_.state_dict()
+        assert torch.equal(after["state"][0]["step"], weights["state"][0]["step"])
+
+
+def test_interrupting_keeps_what_was_learned(imbalanced):
+    X, y = imbalanced
+
+    class Interrupt(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            if len(net.history) == 7:
+                raise KeyboardInterrupt
+
+    assert fit(X, y, callbacks=[Interrupt()]).n_iter_ == 7
+
+
+def test_clone_and_set_params_do_not_share_state(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y)
+    copy = clone(model)
+    assert not hasattr(copy, "net_")
+    assert copy.get_params() == model.get_params()
+
+
+def test_trains_for_what_it_is_told(imbalanced):
+    X, y = imbalanced
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(300) < 0.1, 1 - y, y)
+    X_train, X_test, y_train, _ = train_test_split(X, y, random_state=0, stratify=y)
+    found = [
+        fit(X_train, y_train, metric=f"f{beta}", max_epochs=100).predict(X_test).sum()
+        for beta in (0.25, 1, 4)
+    ]
+    assert found[0] < found[1] < found[2]  # The more recall counts, the more alarms.

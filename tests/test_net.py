@@ -1,0 +1,268 @@
+"""The skorch net: any module, weights, callbacks, figures from sums, both gradients."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from skorch import NeuralNet
+from skorch.callbacks import BatchScoring, Callback, EpochScoring
+from skorch.dataset import ValidSplit
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from sk_anyloss import AnyLossNet, metric_score
+from sk_anyloss.losses import BCE, MSE, AnyLoss
+from sk_anyloss.modules import MLP
+from sk_anyloss.steps import Sigmoid
+
+
+def mlp(d=6, **params):
+    return MLP(d, **{"dtype": torch.float64, "random_state": 0, **params})
+
+
+class Column(nn.Module):
+    """A module as people write them: float32, output of shape (n, 1)."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 1)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, rows):
+        return self.linear(rows)
+
+
+def test_is_a_skorch_net_that_learns(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), random_state=0).fit(X, y)
+    assert isinstance(net, NeuralNet)
+    assert net.score(X, y) > 0.8
+    assert net.score(X, y) == metric_score(y, net.predict(X))
+    assert len(net.history) == 100
+    proba = net.predict_proba(X)
+    assert proba.shape == (300, 2)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    assert ((proba[:, 1] > 0.5) == net.predict(X)).all()
+
+
+def test_any_module_with_a_column_of_logits(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(Column, metric="gmean", lr=0.05, random_state=0).fit(X, y)
+    assert net.score(X, y) > 0.8
+
+
+def test_inputs_of_more_dimensions():
+    images = np.random.default_rng(0).normal(size=(80, 1, 4, 4)).astype("float32")
+    y = (images.mean((1, 2, 3)) > 0.1).astype(int)
+    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 1))
+    net = AnyLossNet(module, max_epochs=5).fit(images, y)
+    assert net.predict(images).shape == (80,)
+
+
+def test_several_inputs_by_name(imbalanced):
+    X, y = imbalanced
+
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 1, dtype=torch.float64)
+
+        def forward(self, left, right):
+            return self.linear(torch.cat((left, right), dim=1))
+
+    inputs = {"left": X[:, :2], "right": X[:, 2:]}
+    net = AnyLossNet(Two, max_epochs=3).fit(inputs, y, sample_weight=np.ones(300))
+    assert net.predict(inputs).shape == (300,)
+
+
+def test_the_module_must_give_one_logit(imbalanced):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="one logit a row"):
+        AnyLossNet(nn.Linear(6, 2)).fit(X, y)
+
+
+def test_weight_two_is_the_row_twice(imbalanced):
+    X, y = imbalanced
+    times = np.arange(300) % 3
+    weighted = AnyLossNet(mlp(), batch_size=1.0, max_epochs=20)
+    repeated = AnyLossNet(mlp(), batch_size=1.0, max_epochs=20)
+    weighted.fit(X, y, sample_weight=times)
+    repeated.fit(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(weighted.logits(X), repeated.logits(X), rtol=1e-9)
+
+
+class Watcher(Callback):
+    """Asks for batches, so that the net takes skorch's ordinary way."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.batches = 0
+
+    def on_batch_end(self, net, training, loss, y_pred, **kwargs):
+        assert np.isfinite(loss.item())
+        self.batches += training
+
+
+@pytest.mark.parametrize("criterion", [AnyLoss("f1"), BCE(), MSE()], ids=str)
+def test_by_hand_observed_and_by_autograd_give_one_model(criterion, imbalanced):
+    X, y = imbalanced
+    w = np.random.default_rng(0).random(300)
+    watcher = Watcher()
+    settings = {"criterion": criterion, "random_state": 0, "max_epochs": 100}
+    by_hand = AnyLossNet(mlp(), **settings).fit(X, y, sample_weight=w)
+    observed = AnyLossNet(mlp(), callbacks=[watcher], **settings)
+    observed.fit(X, y, sample_weight=w)
+    by_autograd = AnyLossNet(mlp(), **settings).initialize()
+    by_autograd.by_hand_ = False
+    by_autograd.partial_fit(X, y, sample_weight=w)
+    assert by_hand.by_hand_
+    assert watcher.batches == 500
+    assert (by_hand.logits(X) == observed.logits(X)).all()
+    np.testing.assert_allclose(
+        by_hand.logits(X), by_autograd.logits(X), rtol=1e-9, atol=1e-9
+    )
+    losses = [net.history[:, "train_loss"] for net in (by_hand, observed, by_autograd)]
+    np.testing.assert_allclose(losses[1], losses[0])
+    np.testing.assert_allclose(losses[2], losses[0])
+
+
+def test_equals_a_plain_torch_loop(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), batch_size=1.0, max_epochs=30, lr=0.02).fit(X, y)
+    module, loss = mlp(), AnyLoss("f1")
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
+    rows, labels = torch.tensor(X), torch.tensor(y)
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss(module(rows), labels).backward()
+        optimizer.step()
+    module.eval()
+    expected = module(rows).detach().numpy()
+    np.testing.assert_allclose(net.logits(X), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_figures_of_an_epoch_come_from_sums_not_averages(imbalanced):
+    X, y = imbalanced
+    split = ValidSplit(0.5, stratified=True, random_state=0)
+    net = AnyLossNet(
+        mlp(), lr=1e-12, max_epochs=1, train_split=split, iterator_valid__batch_size=7
+    ).fit(X, y)
+    _, valid = split(TensorDataset(torch.tensor(X)), y)
+    rows, labels = torch.tensor(X[valid.indices]), y[valid.indices]
+    net.module_.eval()
+    logits = net.module_(rows).detach()
+    row = net.history[-1]
+    assert row["valid_loss"] == pytest.approx(
+        AnyLoss("f1")(logits, torch.tensor(labels)).item()
+    )
+    assert row["valid_score"] == metric_score(labels, (logits > 0).numpy().astype(int))
+    assert "train_score" not in row
+
+
+def test_skorch_callbacks_work(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(
+        mlp(),
+        max_epochs=3,
+        random_state=0,
+        train_split=ValidSplit(5, stratified=True),
+        callbacks=[
+            EpochScoring("roc_auc", lower_is_better=False, name="auc"),
+            BatchScoring("accuracy", lower_is_better=False, name="acc"),
+        ],
+    ).fit(X, y)
+    assert 0 <= net.history[-1, "auc"] <= 1
+    assert 0 <= net.history[-1, "acc"] <= 1
+
+
+def test_any_optimizer_even_one_with_a_closure(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(
+        mlp(hidden=()),
+        criterion=AnyLoss("f1", Sigmoid(10)),
+        optimizer=torch.optim.LBFGS,
+        batch_size=1.0,
+        max_epochs=5,
+        lr=0.5,
+    ).fit(X, y)
+    assert net.score(X, y) > 0.6
+    assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
+
+
+def test_a_foreign_criterion(imbalanced):
+    X, y = imbalanced
+    settings = {"max_epochs": 10, "random_state": 0}
+    foreign = AnyLossNet(mlp(), criterion=nn.BCEWithLogitsLoss, **settings).fit(X, y)
+    own = AnyLossNet(mlp(), criterion=BCE, **settings).fit(X, y)
+    np.testing.assert_allclose(foreign.logits(X), own.logits(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        foreign.history[:, "train_loss"], own.history[:, "train_loss"]
+    )
+    with pytest.raises(ValueError, match="does not take sample_weight"):
+        foreign.fit(X, y, sample_weight=np.ones(300))
+
+
+def test_a_foreign_iterator_and_dataset(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), iterator_train=DataLoader, iterator_valid=DataLoader)
+    assert net.set_params(max_epochs=2).fit(X, y).predict(X).shape == (300,)
+    data = TensorDataset(torch.tensor(X), torch.tensor(y))
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(data)
+    assert net.predict(data).shape == (300,)
+    with pytest.raises(ValueError, match="cannot be added to a dataset"):
+        net.fit(data, sample_weight=np.ones(300))
+
+
+def test_sparse_rows(imbalanced):
+    X, y = imbalanced
+    sparse = scipy.sparse.csr_array(X)
+    nets = [AnyLossNet(mlp(), random_state=0, max_epochs=5) for _ in range(2)]
+    dense, thin = nets[0].fit(X, y), nets[1].fit(sparse, y)
+    np.testing.assert_allclose(dense.logits(X), thin.logits(sparse))
+
+
+@pytest.mark.parametrize("y", [[1, 2, 3], [-1, 1, 1], [[0], [1], [0]]])
+def test_labels_must_be_0_and_1(y):
+    with pytest.raises(ValueError, match="labels 0 and 1"):
+        AnyLossNet(mlp(1)).fit(np.zeros((3, 1)), np.array(y))
+
+
+def test_partial_fit_goes_on(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=4, random_state=0).fit(X, y)
+    net.partial_fit(X, y)
+    whole = AnyLossNet(mlp(), max_epochs=8, random_state=0).fit(X, y)
+    assert (net.logits(X) == whole.logits(X)).all()
+
+
+def test_the_threshold_belongs_to_loss_and_decision(imbalanced):
+    X, y = imbalanced
+    module = mlp(output_bias=np.log(0.3 / 0.7))
+    net = AnyLossNet(module, threshold=0.3, random_state=0).fit(X, y)
+    assert net.criterion_.threshold == 0.3
+    assert ((net.predict_proba(X)[:, 1] > 0.3) == net.predict(X)).all()
+    assert net.score(X, y) > 0.8
+
+
+def test_threads_and_generators_are_left_as_they_were(imbalanced, untouched_generators):
+    X, y = imbalanced
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
+        net.predict(X)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_pickles(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=3, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(net))
+    assert (copy.logits(X) == net.logits(X)).all()
+    net.partial_fit(X, y)
+    copy.partial_fit(X, y)
+    assert (copy.logits(X) == net.logits(X)).all()

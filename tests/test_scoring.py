@@ -1,0 +1,90 @@
+"""Scores of hard labels and scikit-learn scorers."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
+
+from sk_anyloss import metric_score, metric_scorer
+from sk_anyloss.metrics import metric_names
+
+rng = np.random.default_rng(0)
+Y, PREDICTED = rng.integers(0, 2, (2, 80))
+
+
+def test_the_greater_label_is_positive_as_in_classes_1():
+    names = np.array(["no", "yes"])
+    expected = sklearn.metrics.f1_score(Y, PREDICTED)
+    assert metric_score(Y, PREDICTED) == pytest.approx(expected)
+    assert metric_score(names[Y], names[PREDICTED]) == pytest.approx(expected)
+    assert metric_score(Y == 1, PREDICTED == 1) == pytest.approx(expected)
+
+
+def test_another_label_may_be_positive():
+    expected = sklearn.metrics.f1_score(Y, PREDICTED, pos_label=0)
+    assert metric_score(Y, PREDICTED, pos_label=0) == pytest.approx(expected)
+
+
+def test_sample_weight():
+    w = rng.random(80)
+    expected = sklearn.metrics.matthews_corrcoef(Y, PREDICTED, sample_weight=w)
+    score = metric_score(Y, PREDICTED, metric="mcc", sample_weight=w)
+    assert score == pytest.approx(expected)
+
+
+def test_one_label_alone_is_known_among_0_and_1_only():
+    assert metric_score([0, 0], [0, 0], metric="accuracy") == 1
+    assert metric_score([1, 1], [1, 1], metric="recall") == 1
+    with pytest.raises(ValueError, match="pos_label"):
+        metric_score(["no"], ["no"])
+    assert metric_score(["no"], ["no"], pos_label="yes", metric="accuracy") == 1
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_a_scorer_from_any_metric_in_one_call(name, imbalanced):
+    X, y = imbalanced
+    model = LogisticRegression()
+    scores = cross_val_score(model, X, y, cv=3, scoring=metric_scorer(name))
+    assert np.isfinite(scores).all()
+    by_name = {"f1": "f1", "mcc": "matthews_corrcoef", "jaccard": "jaccard"}
+    if name in by_name:
+        expected = cross_val_score(model, X, y, cv=3, scoring=by_name[name])
+        np.testing.assert_allclose(scores, expected)
+
+
+def test_a_scorer_from_a_callable(imbalanced):
+    X, y = imbalanced
+    model = LogisticRegression().fit(X, y)
+    scorer = metric_scorer(lambda tn, fp, fn, tp: -(fp + 10 * fn))
+    _, fp, fn, _ = sklearn.metrics.confusion_matrix(y, model.predict(X)).ravel()
+    assert scorer(model, X, y) == -(fp + 10 * fn)
+
+
+def test_a_scorer_tunes_thresholds(imbalanced):
+    X, y = imbalanced
+    tuned = TunedThresholdClassifierCV(
+        LogisticRegression(), scoring=metric_scorer("f2")
+    )
+    plain = LogisticRegression().fit(X, y)
+    scorer = metric_scorer("f2")
+    assert scorer(tuned.fit(X, y), X, y) > scorer(plain, X, y)
+
+
+def test_a_scorer_of_string_labels(imbalanced):
+    X, y = imbalanced
+    names = np.array(["fraud", "ok"])[1 - y]
+    model = LogisticRegression().fit(X, names)
+    expected = sklearn.metrics.recall_score(names, model.predict(X), pos_label="fraud")
+    scorer = metric_scorer("recall", pos_label="fraud")
+    assert scorer(model, X, names) == pytest.approx(expected)
+
+
+def test_an_unknown_metric_fails_at_once():
+    with pytest.raises(ValueError, match="Unknown metric"):
+        metric_scorer("f one")
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        metric_score([0, 1], [0, 1, 1])
