@@ -1,6 +1,6 @@
 """F1 of the default estimator beside cross-entropy in the same network, on real sets.
 
-    python benchmarks/real_sets.py --data FOLDER
+    python -m benchmarks.real_sets --data FOLDER
 
 FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
 class). Every finished data set is written to ``--output`` at once, and a run that is
@@ -88,9 +88,8 @@ def report(rows, options):
         table.setdefault(method, {})[name] = (score, collapsed)
     own = table["anyloss"]
     print(f"{options.metric} on {len(own)} sets, {options.folds} folds\n")
-    print(
-        f"{'method':<20}{'mean':>7}{'collapsed fits':>16}{'anyloss wins / ties / loses':>30}"
-    )
+    header = f"{'method':<20}{'mean':>7}{'collapsed fits':>16}"
+    print(header + f"{'anyloss wins / ties / loses':>30}")
     for method, cells in table.items():
         differences = np.array([own[name][0] - cells[name][0] for name in own])
         counts = (differences > 1e-9).sum(), (abs(differences) <= 1e-9).sum()

@@ -299,7 +299,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         return (
             self.by_hand_
             and not fit_params
-            and not isinstance(self.optimizer_, torch.optim.LBFGS)
+            and not _needs_closure(self.optimizer_)
             and not any(
                 getattr(type(callback), event) is not getattr(Callback, event)
                 for _, callback in self.callbacks_
@@ -436,6 +436,12 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         decision = self.predict(X)
         counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
         return float(get_metric(self.metric)(*counts))
+
+
+def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether a step has to be told how to evaluate the loss again, as in LBFGS."""
+    parameters = inspect.signature(optimizer.step).parameters.values()
+    return any(parameter.default is inspect.Parameter.empty for parameter in parameters)
 
 
 def _with_weights(X: Any, sample_weight: Any) -> Any:

@@ -1,0 +1,76 @@
+"""How exact the mathematics is, in figures.
+
+    python -m benchmarks.mathematics
+
+Prints the largest difference between each metric and scikit-learn or imbalanced-learn
+over 1,000 random confusion matrices; the largest difference between each gradient and
+central differences; and that to the paper's formulas.
+"""
+
+import numpy as np
+import torch
+
+from sk_anyloss.losses import AnyLoss
+from sk_anyloss.metrics import get_metric, metric_names
+from sk_anyloss.steps import step_names
+from tests.test_losses import batch, paper_gradient
+from tests.test_metrics import REFERENCE, labels_of
+
+
+def against_references(n_matrices=1000):
+    """Largest difference of each metric to its reference."""
+    rng = np.random.default_rng(0)
+    matrices = rng.integers(1, 60, size=(n_matrices, 4))
+    print(f"metric               largest difference over {n_matrices} matrices")
+    for name in metric_names():
+        metric, reference = get_metric(name), REFERENCE[name]
+        worst = max(abs(metric(*m) - reference(*labels_of(*m))) for m in matrices)
+        print(f"{name:<20} {worst:.1e}")
+
+
+def against_differences():
+    """Largest difference of each gradient to central differences, per unit of it."""
+    z, y, w = batch(spread=0.15)
+    e = 1e-6
+    print("\ngradient, relative difference to central differences; gradcheck passes")
+    print(f"{'metric':<20}" + "".join(f"{step:>12}" for step in step_names()))
+    for metric in metric_names():
+        line = f"{metric:<20}"
+        for step in step_names():
+            loss = AnyLoss(metric, step)
+            assert torch.autograd.gradcheck(lambda z, loss=loss: loss(z, y, w), z)
+            (gradient,) = torch.autograd.grad(loss(z, y, w), z)
+            with torch.no_grad():
+                shifts = e * torch.eye(len(z), dtype=z.dtype)
+                rise = loss(z + shifts, y, w) - loss(z - shifts, y, w)
+            worst = (gradient - rise / (2 * e)).abs().max() / gradient.abs().max()
+            line += f"{worst.item():>12.1e}"
+        print(line)
+
+
+def against_the_paper():
+    """Largest relative difference to the paper's derivatives by the weights."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(200, 5)), (rng.random(200) < 0.2).astype(float)
+    W = rng.normal(size=5) * 0.05
+    p = 1 / (1 + np.exp(-X @ W))
+    yh = 1 / (1 + np.exp(-73 * (p - 0.5)))
+    dyh = (73 * yh * (1 - yh) * p * (1 - p))[:, None] * X
+    print("\nagainst the paper's derivative by the weights")
+    for equation, metric, name in (
+        ("eq. 13", "accuracy", "accuracy"),
+        ("eq. 17", "f1", "f"),
+        ("eq. 20 over 4", "gmean", "gmean"),
+        ("eq. 23", "balanced_accuracy", "balanced_accuracy"),
+    ):
+        weights = torch.from_numpy(W).requires_grad_()
+        AnyLoss(metric)(torch.from_numpy(X) @ weights, torch.from_numpy(y)).backward()
+        expected = paper_gradient(name, y, yh, dyh)
+        worst = abs(weights.grad.numpy() - expected).max() / abs(expected).max()
+        print(f"{equation:<14} {metric:<20} {worst:.1e}")
+
+
+if __name__ == "__main__":
+    against_references()
+    against_differences()
+    against_the_paper()

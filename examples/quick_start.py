@@ -1,0 +1,55 @@
+"""Quick start: train for F1 in a Pipeline, and look at what it decides.
+
+Prints the ten-fold F1 of the same network trained on F1 and on cross-entropy, and
+saves a picture of the learning curve and of both confusion matrices.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from sklearn.metrics import ConfusionMatrixDisplay
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_anyloss import AnyLossClassifier
+from sk_anyloss.baselines import get_baseline
+from sk_anyloss.demo import generated_9_to_1
+
+X, y = generated_9_to_1()
+folds = StratifiedKFold(10, shuffle=True, random_state=0)
+models = {
+    "trained for F1": AnyLossClassifier("f1", random_state=0),
+    "cross-entropy": get_baseline("bce", random_state=0),
+}
+models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()}
+
+figure, panels = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+for panel, (name, model) in zip(panels[1:], models.items(), strict=True):
+    scores = cross_val_score(model, X, y, cv=folds)  # F1, since that is its metric.
+    print(f"{name:<15} F1 {scores.mean():.3f} ± {scores.std():.3f}")
+    decided = cross_val_predict(model, X, y, cv=folds)
+    ConfusionMatrixDisplay.from_predictions(
+        y,
+        decided,
+        ax=panel,
+        colorbar=False,
+        cmap="Oranges",
+        display_labels=["common", "rare"],
+    )
+    panel.set_title(f"{name}: F1 {scores.mean():.3f}")
+
+curve = models["trained for F1"].fit(X, y)[-1].loss_curve_
+panels[0].plot(range(1, len(curve) + 1), curve, color="#c1440e")
+panels[0].set(
+    title="learning curve", xlabel="epoch", ylabel="1 - soft F1", ylim=(0, None)
+)
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
+folder.mkdir(parents=True, exist_ok=True)
+figure.savefig(folder / "quick_start.png", dpi=110)
+print(f"Picture: {folder / 'quick_start.png'}")

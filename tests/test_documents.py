@@ -1,0 +1,56 @@
+"""What the README and the examples show is what runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sk_anyloss
+from sk_anyloss.baselines import get_baseline
+from sk_anyloss.metrics import metric_names
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("block", range(len(BLOCKS)))
+def test_code_in_the_readme_runs(block):
+    exec(compile(BLOCKS[block], f"README block {block}", "exec"), {})
+
+
+def test_the_readme_names_every_metric():
+    assert all(name in README for name in metric_names())
+
+
+def test_pictures_in_the_readme_exist():
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).exists() for picture in pictures)
+
+
+def test_commands_in_the_readme_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README):
+        assert (ROOT / (module.replace(".", "/") + ".py")).exists()
+    for name in re.findall(r"get_baseline\(.(\w+).", README):
+        assert get_baseline(name)
+
+
+def test_the_changelog_has_a_place_for_the_next_change():
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", sk_anyloss.__version__)
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem
+)
+def test_examples_run_and_make_a_picture(script, tmp_path):
+    run = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / f"{script.stem}.png").stat().st_size > 10_000
