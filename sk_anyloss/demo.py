@@ -59,7 +59,7 @@ def breast_cancer_10_to_1(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def generated_9_to_1(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The generated set of the AnyLoss paper, smaller: 600 rows, 2 columns.
+    """The generated set of the AnyLoss paper, smaller: 400 rows, 2 columns.
 
     Five columns are drawn, and their first two principal components kept, so that
     the classes overlap.
@@ -69,10 +69,10 @@ def generated_9_to_1(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     >>> from sk_anyloss.demo import generated_9_to_1
     >>> X, y = generated_9_to_1()
     >>> X.shape, int(y.sum())
-    ((600, 2), 63)
+    ((400, 2), 42)
     """
     X, y = make_classification(
-        600,
+        400,
         n_features=5,
         n_informative=3,
         n_redundant=1,

@@ -40,10 +40,10 @@ def test_every_operation():
 
 
 def test_comparisons_look_at_the_value():
-    x = Dual(2.0, np.ones(4))
+    x = Dual(2.0, 1.0, 1.0, 1.0, 1.0)
     assert x == 2
     assert x != 3
-    assert x == Dual(2.0, np.zeros(4))
+    assert x == Dual(2.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_a_metric_that_ignores_its_arguments_is_refused():
