@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench wheel clean
+.PHONY: demo test lint format wheel clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -137,6 +137,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (2,)
         The labels, sorted.
+    pos_label_ : label
+        The positive one among them.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -182,6 +184,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     """
 
     classes_: np.ndarray
+    pos_label_: Any
     net_: AnyLossNet
 
     def __init__(
@@ -334,7 +337,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             self._check_same_classes(labels, partial)
         else:
             self._set_classes(labels, y)
-        target = (y == self.classes_[self._positive]).astype(X.dtype)
+        target = (y == self.pos_label_).astype(X.dtype)
         weight = class_weights(self.class_weight, self.classes_, y, weight)
         seeds = split_seed(self.random_state, 3)
         held_out = None
@@ -344,18 +347,31 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 X, target, weight, fraction, seeds[2]
             )
         net = self.net_ if going_on else self._build_net(X, target, weight, seeds)
-        net.set_params(max_epochs=1 if partial else self.max_epochs)
-        if held_out:
-            net.train_split = predefined_split(net.get_dataset(*as_batch(*held_out)))
-        with restored_net_on_error(net) if going_on else nullcontext():
-            net.partial_fit(*as_batch(X, target, weight))
-        # The held-out rows are not part of the model, and would be pickled with it.
-        net.train_split = None
+        self._train(net, as_batch(X, target, weight), held_out, partial)
         self.net_ = net
         self.n_iter_ = len(net.history)
         self.loss_curve_ = net.history[:, "train_loss"]
-        self.validation_scores_ = net.history[:, "valid_score"] if held_out else None
+        self.validation_scores_ = None
+        if held_out:
+            scores = (epoch.get("valid_score") for epoch in net.history)
+            self.validation_scores_ = [score for score in scores if score is not None]
         return X
+
+    def _train(self, net: AnyLossNet, rows: Any, held_out: Any, partial: bool) -> None:
+        """Run the epochs; a net that was trained before goes on as we are set now."""
+        net.set_params(max_epochs=1 if partial else self.max_epochs)
+        if net.lr != self.lr:
+            net.set_params(lr=self.lr)
+        stopper = dict(net.callbacks_)["early_stopping"]
+        stopper.patience, stopper.tol = self.n_iter_no_change, self.tol
+        if held_out:
+            net.train_split = predefined_split(net.get_dataset(*as_batch(*held_out)))
+        try:
+            with restored_net_on_error(net):
+                net.partial_fit(*rows)
+        finally:
+            # Held-out rows are not part of the model, and would be pickled with it.
+            net.train_split = None
 
     def _check_params(self) -> None:
         """Refuse what no part of the network would refuse by itself, early."""
@@ -412,11 +428,12 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 f"{labels.tolist()}."
             )
         self.classes_ = labels
+        self.pos_label_ = labels[1] if self.pos_label is None else self.pos_label
 
     @property
-    def _positive(self) -> int:
-        """Index in ``classes_`` of the class that the net's logit speaks for."""
-        return 1 if self.pos_label is None else int(self.pos_label == self.classes_[1])
+    def _favours_last(self) -> bool:
+        """Whether the net's logit speaks for ``classes_[1]``."""
+        return bool(self.pos_label_ == self.classes_[1])
 
     def _build_net(
         self, X: Any, target: np.ndarray, weight: np.ndarray, seeds: list[int]
@@ -443,10 +460,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             dtype=torch.float64 if wide else torch.float32,
             random_state=seeds[0],
         )
-        callbacks = list(self.callbacks or [])
-        if self.early_stopping:
-            stopper = StopOnScore(self.n_iter_no_change, self.tol)
-            callbacks.append(("early_stopping", stopper))
+        callbacks = [*(self.callbacks or []), ("early_stopping", StopOnScore())]
         optimizer = self.optimizer
         if isinstance(optimizer, str):
             optimizer = _OPTIMIZERS[optimizer]
@@ -475,7 +489,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     def _warn_if_constant(self, X: Any) -> None:
         decided = np.unique(self._decide(X) > 0)
         if len(decided) == 1:
-            label = self.classes_[int(decided[0])]
+            label = self.classes_.tolist()[int(decided[0])]
             warnings.warn(
                 f"The model predicts {label!r} for every training row. Try another "
                 f"learning rate (lr={self.lr}), more epochs (max_epochs="
@@ -488,7 +502,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     def _decide(self, X: Any) -> np.ndarray:
         """Logits in favour of ``classes_[1]``, from which the cut is taken off."""
         decision = self.net_.logits(as_rows(X)) - self._cut
-        return decision if self._positive == 1 else -decision
+        return decision if self._favours_last else -decision
 
     @property
     def _cut(self) -> float:
@@ -533,7 +547,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``. Not calibrated.
         """
         decision = self.decision_function(X)
-        favour = decision + (self._cut if self._positive == 1 else -self._cut)
+        favour = decision + (self._cut if self._favours_last else -self._cut)
         return expit(np.stack((-favour, favour), axis=1))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -578,7 +592,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             y,
             y_pred,
             metric=self.metric,
-            pos_label=self.classes_[self._positive],
+            pos_label=self.pos_label_,
             sample_weight=sample_weight,
         )
 

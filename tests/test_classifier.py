@@ -483,3 +483,23 @@ def test_trains_for_what_it_is_told(imbalanced):
         for beta in (0.25, 1, 4)
     ]
     assert found[0] < found[1] < found[2]  # The more recall counts, the more alarms.
+
+
+def test_early_stopping_and_lr_may_be_changed_on_the_way(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, warm_start=True, max_epochs=3)
+    model.set_params(early_stopping=True, n_iter_no_change=2, max_epochs=50, lr=1e-6)
+    model.fit(X, y)
+    assert 3 < model.n_iter_ < 53
+    assert len(model.validation_scores_) == model.n_iter_ - 3
+    assert model.net_.optimizer_.param_groups[0]["lr"] == 1e-6
+    assert model.set_params(early_stopping=False).fit(X, y).validation_scores_ is None
+
+
+def test_the_positive_class_is_the_one_of_the_fit(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y)
+    before = model.predict(X)
+    assert model.pos_label_ == 1
+    model.set_params(pos_label=0)
+    assert (model.predict(X) == before).all()
