@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import issparse
 from scipy.special import logit
-from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
@@ -53,6 +51,8 @@ def class_weights(
             )
         weight = weight * factors[np.searchsorted(classes, y)]
     top = weight.max()
+    if top == 0:
+        raise ValueError(f"class_weight={class_weight!r} leaves no row any weight.")
     if not 1e-9 < top < 1e9:
         # Their scale has no meaning for a metric, but sums of them might overflow.
         weight = weight / top
@@ -81,17 +81,21 @@ def hold_out(
     X: Any, target: np.ndarray, weight: np.ndarray, fraction: float, seed: int
 ) -> tuple[Any, ...]:
     """Split into rows to train on and rows to watch, both with both classes."""
-    n_valid = max(2, math.ceil(fraction * len(target)))
-    fewest = np.bincount(target.astype(int), minlength=2).min()
-    if fewest < 2 or len(target) - n_valid < 2:
-        raise ValueError(
-            "early_stopping=True holds out rows of each class, so it needs at least "
-            f"two rows of each class and some to learn from; got {len(target)} rows, "
-            f"{fewest} of the rarer class. Use early_stopping=False."
-        )
-    train, valid = train_test_split(
-        np.arange(len(target)), test_size=n_valid, stratify=target, random_state=seed
-    )
+    rng = np.random.default_rng(seed)
+    chosen = []
+    for label in (0, 1):
+        members = rng.permutation(np.flatnonzero(target == label))
+        if len(members) < 2:
+            raise ValueError(
+                "early_stopping=True holds out rows of each class, so it needs at "
+                f"least two rows of each class; got {len(members)} of one of them. Use "
+                "early_stopping=False."
+            )
+        n_valid = round(fraction * len(members))
+        chosen.append(members[: min(max(n_valid, 1), len(members) - 1)])
+    watched = np.zeros(len(target), dtype=bool)
+    watched[np.concatenate(chosen)] = True
+    train, valid = np.flatnonzero(~watched), np.flatnonzero(watched)
     parts = (X, target, weight)
     return *(part[train] for part in parts), *(part[valid] for part in parts)
 

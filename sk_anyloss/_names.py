@@ -16,6 +16,7 @@ def unknown(kind: str, name: object, known: Iterable[str], otherwise: str) -> st
     "Unknown fruit 'aple'. Did you mean 'apple'? Known: apple, pear; or bring your own."
     """
     known = sorted(known)
-    near = difflib.get_close_matches(str(name).lower(), known, n=1)
+    text = name.lower() if isinstance(name, str) else ""
+    near = difflib.get_close_matches(text, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}; {otherwise}"

@@ -24,6 +24,15 @@ from sk_anyloss.scoring import metric_scorer
 
 __all__ = ["baseline_names", "get_baseline"]
 
+
+class TunedThreshold(TunedThresholdClassifierCV):
+    """scikit-learn's estimator of that name, whose score is what it tunes for."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric of the predictions on X."""
+        return self.scoring(self, X, y, sample_weight=sample_weight)
+
+
 Build = Callable[[AnyLossClassifier], BaseEstimator]
 _REGISTRY: dict[str, Build] = {}
 
@@ -79,7 +88,7 @@ def _under(classifier: AnyLossClassifier) -> BaseEstimator:
 @_register("bce_threshold")
 def _threshold(classifier: AnyLossClassifier) -> BaseEstimator:
     scoring = metric_scorer(classifier.metric, pos_label=classifier.pos_label)
-    return TunedThresholdClassifierCV(
+    return TunedThreshold(
         classifier, scoring=scoring, random_state=classifier.random_state
     )
 
@@ -130,8 +139,9 @@ def get_baseline(
     -------
     estimator : estimator
         An ``AnyLossClassifier``; an imbalanced-learn ``Pipeline`` of the steps
-        ``'resample'`` and ``'classifier'``; or a ``TunedThresholdClassifierCV``. All
-        their parameters can be searched over, ``resample__sampling_strategy`` say.
+        ``'resample'`` and ``'classifier'``; or a ``TunedThresholdClassifierCV`` whose
+        score is the metric. All their parameters can be searched over,
+        ``resample__sampling_strategy`` say.
 
     Examples
     --------

@@ -113,7 +113,8 @@ def _take(data: Any, rows: Any) -> Any:
         return as_tensor(data[rows])
     if issparse(data):
         return torch.from_numpy(data[rows].toarray())
-    return multi_indexing(data, rows)
+    taken = multi_indexing(data, rows)
+    return as_tensor(taken.to_numpy()) if hasattr(taken, "to_numpy") else taken
 
 
 def _is_tensors(data: Any) -> bool:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch.helper import predefined_split
 from torch import nn
@@ -122,7 +122,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-4
         What early stopping takes for a rise.
     warm_start : bool, default=False
-        Whether another ``fit`` goes on from the network as it is.
+        Whether another ``fit`` goes on from the network as it is; metric, L, loss and
+        learning rate may be changed on the way.
     device : str or torch.device, default='cpu'
         Where to compute.
     callbacks : list, default=None
@@ -335,8 +336,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             labels = np.union1d(labels, classes)
         if going_on:
             self._check_same_classes(labels, partial)
+            self._check_same_network()
         else:
-            self._set_classes(labels, y)
+            self._set_classes(labels)
         target = (y == self.pos_label_).astype(X.dtype)
         weight = class_weights(self.class_weight, self.classes_, y, weight)
         seeds = split_seed(self.random_state, 3)
@@ -346,7 +348,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             X, target, weight, *held_out = hold_out(
                 X, target, weight, fraction, seeds[2]
             )
-        net = self.net_ if going_on else self._build_net(X, target, weight, seeds)
+        if going_on:
+            net = self.net_
+            net.follow(self._build_criterion(), self.metric, self.threshold)
+        else:
+            net = self._build_net(X, target, weight, seeds)
         self._train(net, as_batch(X, target, weight), held_out, partial)
         self.net_ = net
         self.n_iter_ = len(net.history)
@@ -360,6 +366,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, net: AnyLossNet, rows: Any, held_out: Any, partial: bool) -> None:
         """Run the epochs; a net that was trained before goes on as we are set now."""
         net.set_params(max_epochs=1 if partial else self.max_epochs)
+        net.batch_size, net.verbose = self.batch_size, self.verbose
         if net.lr != self.lr:
             net.set_params(lr=self.lr)
         stopper = dict(net.callbacks_)["early_stopping"]
@@ -380,7 +387,12 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         get_step(self.step)
         Sigmoid(self.L)
         batch_rows(self.batch_size, 1)
-        if isinstance(self.optimizer, str) and self.optimizer not in _OPTIMIZERS:
+        for name in ("standardize", "batch_norm", "early_stopping", "warm_start"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(
+                    f"{name} must be True or False, got {getattr(self, name)!r}."
+                )
+        if self.optimizer not in _OPTIMIZERS and not callable(self.optimizer):
             otherwise = "or pass a class of torch.optim."
             message = unknown("optimizer", self.optimizer, _OPTIMIZERS, otherwise)
             raise ValueError(message)
@@ -411,16 +423,25 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 "classes, fit a new model."
             )
 
-    def _set_classes(self, labels: np.ndarray, y: np.ndarray) -> None:
+    def _check_same_network(self) -> None:
+        for name, value in self._network.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"A model with {name}={value!r} cannot go on with "
+                    f"{name}={getattr(self, name)!r}; fit a new model for that."
+                )
+
+    def _set_classes(self, labels: np.ndarray) -> None:
         if len(labels) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}: {len(labels)} classes, {labels[:5].tolist()}..."
+                f"multiclass: {len(labels)} classes, {labels[:5].tolist()}..."
             )
         if len(labels) < 2:
             raise ValueError(
                 "y has only one class among the rows of positive weight, "
-                f"{labels.tolist()}, and a classifier needs two classes."
+                f"{labels.tolist()}, and a classifier needs two classes; partial_fit "
+                "can be told both with classes=."
             )
         if self.pos_label is not None and self.pos_label not in labels:
             raise ValueError(
@@ -443,7 +464,13 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         scaler = None
         if self.standardize:
             # with_mean=False admits sparse rows; the mean is learned all the same.
-            scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
+            if not np.isfinite(scaler.scale_).all():
+                raise ValueError(
+                    "X has values too large to be standardised: the variance of a "
+                    "column overflows. Scale the columns first."
+                )
         criterion = self._build_criterion()
         if self.output_bias == "prior":
             output_bias = prior_logit(criterion, target, weight)
@@ -477,6 +504,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             random_state=seeds[1],
             verbose=self.verbose,
         )
+        # What cannot be changed on the way: see _check_same_network.
+        fixed = ("hidden", "activation", "batch_norm", "standardize", "optimizer")
+        self._network = {name: getattr(self, name) for name in fixed}
         return net.initialize()
 
     def _build_criterion(self) -> nn.Module:
@@ -490,11 +520,14 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         decided = np.unique(self._decide(X) > 0)
         if len(decided) == 1:
             label = self.classes_.tolist()[int(decided[0])]
+            of_the_step = ""
+            if self.loss is None:
+                of_the_step = "a smaller L (5 to 20) or step='identity', "
             warnings.warn(
                 f"The model predicts {label!r} for every training row. Try another "
                 f"learning rate (lr={self.lr}), more epochs (max_epochs="
-                f"{self.max_epochs}), a smaller L (5 to 20) or step='identity', "
-                "class_weight='balanced', output_bias=0 or another random_state.",
+                f"{self.max_epochs}), {of_the_step}class_weight='balanced', "
+                "output_bias=0 or another random_state.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -106,6 +106,18 @@ class Dual:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
+    def __lt__(self, other: Any) -> bool:
+        return self.value < (other.value if isinstance(other, Dual) else other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= (other.value if isinstance(other, Dual) else other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > (other.value if isinstance(other, Dual) else other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= (other.value if isinstance(other, Dual) else other)
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -142,6 +154,6 @@ def value_and_partials(
         Dual(fn, 0.0, 0.0, 1.0, 0.0),
         Dual(tp, 0.0, 0.0, 0.0, 1.0),
     )
-    if not isinstance(result, Dual):
-        raise TypeError("the metric is not made of plain arithmetic on its arguments")
+    if not isinstance(result, Dual):  # A metric may have a constant branch.
+        return float(result), [0.0, 0.0, 0.0, 0.0]
     return result.value, [result.tn, result.fp, result.fn, result.tp]

@@ -65,7 +65,7 @@ class SummedLoss(nn.Module):
         ----------
         logits : tensor of shape (n,), (n, 1) or (..., n)
             What the network says of each row, before any sigmoid.
-        y : tensor of shape (n,)
+        y : tensor of shape (n,) or (n, 1)
             Labels, 0 or 1, of any dtype.
         sample_weight : tensor of shape (n,), default=None
             Weights; a row of weight 2 counts as two rows.
@@ -75,7 +75,12 @@ class SummedLoss(nn.Module):
         loss : tensor of shape (...)
             The loss; a scalar unless the logits have leading axes.
         """
-        return self.value(self.sums(*align(logits, y, sample_weight)))
+        logits, y, sample_weight = align(logits, y, sample_weight)
+        if ((y != 0) & (y != 1)).any():
+            raise ValueError(
+                f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
+            )
+        return self.value(self.sums(logits, y, sample_weight))
 
 
 def align(
@@ -86,6 +91,8 @@ def align(
     Logits of shape (n, 1) beside labels of shape (n,) would broadcast to (n, n)
     without a word.
     """
+    if y.dim() == 2 and y.shape[1] == 1:
+        y = y.squeeze(1)
     if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):
         logits = logits.squeeze(-1)
     if y.shape[-1:] != logits.shape[-1:] or y.dim() > logits.dim():
@@ -94,6 +101,8 @@ def align(
             f"with y of shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
         )
     if sample_weight is not None:
+        if sample_weight.shape == (*y.shape, 1):
+            sample_weight = sample_weight.squeeze(-1)
         if sample_weight.shape[-1:] != y.shape[-1:]:
             raise ValueError(
                 "sample_weight must have one entry a row; got shape "
@@ -175,8 +184,10 @@ class AnyLoss(SummedLoss):
 
     def value(self, sums: Tensor) -> Tensor:
         loss = 1 - self.metric(*sums.unbind(-1))
+        if not isinstance(loss, Tensor):  # A metric may have a constant branch.
+            loss = loss + 0 * sums.sum(-1)
         if not torch.isfinite(loss).all():
-            raise self._not_finite(sums)
+            raise not_finite(self.name, sums)
         return loss
 
     def gradient(
@@ -184,9 +195,12 @@ class AnyLoss(SummedLoss):
     ) -> tuple[float, Tensor, Tensor]:
         h, h_not, slope = self.step.decide(logits, self.threshold)
         sums = torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
-        score, (tn, fp, fn, tp) = value_and_partials(self.metric, sums.tolist())
+        try:
+            score, (tn, fp, fn, tp) = value_and_partials(self.metric, sums.tolist())
+        except ArithmeticError as error:
+            raise not_finite(self.name, sums) from error
         if not math.isfinite(score):
-            raise self._not_finite(sums)
+            raise not_finite(self.name, sums)
         # Two numbers: the derivative by h_i of the positives and of the negatives.
         of_positives, of_negatives = fn - tp, tn - fp
         slope = slope.mul_(y * (of_positives - of_negatives) + of_negatives)
@@ -194,16 +208,19 @@ class AnyLoss(SummedLoss):
             slope = slope.mul_(sample_weight)
         return 1 - score, sums, slope
 
-    def _not_finite(self, sums: Tensor) -> ValueError:
-        return ValueError(
-            f"The metric {self.name!r} is not finite at (tn, fp, fn, tp) = "
-            f"{tuple(sums.detach().moveaxis(-1, 0).tolist())}. If it divides by a sum "
-            "of counts that can be 0, divide with sk_anyloss.metrics.ratio; if the "
-            "counts are not finite themselves, lower the learning rate."
-        )
-
     def extra_repr(self) -> str:
         return f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
+
+
+def not_finite(name: str, sums: Tensor) -> ValueError:
+    """The error for a metric that is not finite at some counts."""
+    return ValueError(
+        f"The metric {name!r} is not finite at (tn, fp, fn, tp) = "
+        f"{tuple(sums.detach().moveaxis(-1, 0).tolist())}. If it divides by a sum of "
+        "counts that can be 0, or takes a root of one, use ratio and root of "
+        "sk_anyloss.metrics; if the counts are not finite themselves, lower the "
+        "learning rate and look for huge values in X."
+    )
 
 
 def check_metric(metric: str | Metric) -> Metric:

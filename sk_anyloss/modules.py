@@ -146,8 +146,9 @@ class WeightedBatchNorm(nn.Module):
         mean = share @ x
         centred = x - mean
         var = share @ (centred * centred)
-        self.running_mean.lerp_(mean.detach(), self.momentum)
-        self.running_var.lerp_(var.detach(), self.momentum)
+        if len(x) > 1:  # One row has no variance to tell of.
+            self.running_mean.lerp_(mean.detach(), self.momentum)
+            self.running_var.lerp_(var.detach(), self.momentum)
         spread = torch.sqrt(var + self.eps)
         return centred / spread, spread
 

@@ -20,8 +20,9 @@ from torch import Tensor
 from sk_anyloss.batches import Batches, batch_rows
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
-from sk_anyloss.losses import AnyLoss, SummedLoss, align
-from sk_anyloss.metrics import Metric, get_metric, ratio
+from sk_anyloss.losses import AnyLoss, SummedLoss, align, not_finite
+from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.scoring import evaluate
 
 __all__ = ["AnyLossNet", "single_thread"]
 
@@ -72,8 +73,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     Parameters
     ----------
     module : torch.nn.Module
-        A class or an instance. If its ``forward`` has a parameter ``sample_weight``,
-        it is given the weights of the batch.
+        A class or an instance, of which a copy is trained. If its ``forward`` has a
+        parameter ``sample_weight``, it is given the weights of the batch.
     metric : str or callable, default='f1'
         What to train for and to score by.
     threshold : float, default=0.5
@@ -170,6 +171,16 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self.closed_form_: ClosedForm | None = None  # While an epoch runs.
         return self
 
+    def initialized_instance(self, instance_or_cls: Any, kwargs: Any) -> Any:
+        """A part made anew; of a module that is given ready-made, a copy is trained.
+
+        So every fit starts from the weights that were given, and what was learned
+        does not go into clones of the net.
+        """
+        if isinstance(instance_or_cls, torch.nn.Module) and not kwargs:
+            return copy.deepcopy(instance_or_cls)
+        return super().initialized_instance(instance_or_cls, kwargs)
+
     def get_params_for(self, prefix: str) -> dict[str, Any]:
         """Parameters of a part; those of the criterion include the net's own."""
         params = super().get_params_for(prefix)
@@ -241,6 +252,22 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """
         return super().partial_fit(_with_weights(X, sample_weight), y, **fit_params)
 
+    def follow(self, criterion: Any, metric: str | Metric, threshold: float) -> None:
+        """Go on, from the weights as they are, with another loss, metric or threshold.
+
+        Parameters
+        ----------
+        criterion : torch.nn.Module
+            The loss from now on.
+        metric : str or callable
+            What to score by.
+        threshold : float
+            Where to decide.
+        """
+        self.metric, self.threshold = metric, threshold
+        self.criterion = self.criterion_ = criterion.to(self.device)
+        self.by_hand_ = supports(self.module_, criterion)
+
     def fit_loop(
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
@@ -281,8 +308,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             )
         self.history.record(f"{prefix}_loss", loss)
         if "counts" in totals:
-            score = get_metric(self.metric)(*totals["counts"])
-            self.history.record(f"{prefix}_score", float(score))
+            score = float(get_metric(self.metric)(*totals["counts"]))
+            if not np.isfinite(score):
+                raise not_finite(metric_name(self.metric), totals["counts"])
+            self.history.record(f"{prefix}_score", score)
 
     @torch.no_grad()
     def _run_by_hand(self, iterator: Any) -> Tensor:
@@ -435,7 +464,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """The metric of the decisions on X."""
         decision = self.predict(X)
         counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
-        return float(get_metric(self.metric)(*counts))
+        return evaluate(self.metric, counts)
 
 
 def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:

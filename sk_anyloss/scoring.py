@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.metrics import make_scorer
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+)
 
-from sk_anyloss.counts import confusion
+from sk_anyloss.counts import Counts, confusion
 from sk_anyloss.metrics import Metric, get_metric
 
-__all__ = ["metric_score", "metric_scorer"]
+__all__ = ["evaluate", "metric_score", "metric_scorer"]
 
 
 def metric_score(
@@ -49,14 +55,35 @@ def metric_score(
     """
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
+    unique_labels(y_true, y_pred)  # Refuses a mix of strings and numbers.
     if pos_label is None:
         pos_label = _greater_label(y_true, y_pred)
     if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight, dtype=float)
+        sample_weight = _check_sample_weight(
+            sample_weight, y_true, dtype=np.float64, ensure_non_negative=True
+        )
     decision = (y_pred == pos_label).astype(float)
     truth = (y_true == pos_label).astype(float)
-    counts = confusion(decision, 1 - decision, truth, sample_weight)
-    return float(get_metric(metric)(*counts))
+    return evaluate(metric, confusion(decision, 1 - decision, truth, sample_weight))
+
+
+def evaluate(metric: str | Metric, counts: Counts) -> float:
+    """A metric of hard counts, also if it is made of torch's functions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.counts import Counts
+    >>> from sk_anyloss.scoring import evaluate
+    >>> evaluate(lambda tn, fp, fn, tp: torch.sqrt(tp), Counts(1.0, 2.0, 3.0, 4.0))
+    2.0
+    """
+    function = get_metric(metric)
+    try:
+        return float(function(*counts))
+    except (AttributeError, TypeError):
+        counts = Counts(*(torch.tensor(float(count)).double() for count in counts))
+        return float(function(*counts))
 
 
 def _greater_label(y_true: np.ndarray, y_pred: np.ndarray) -> Any:
@@ -79,7 +106,8 @@ def metric_scorer(metric: str | Metric = "f1", *, pos_label: Any = None) -> Any:
     metric : str or callable, default='f1'
         As :func:`sk_anyloss.metrics.get_metric` takes it.
     pos_label : label, default=None
-        The positive class; by default the greater of the two labels.
+        The positive class; by default the greater of the two labels. Give it if a
+        fold may lack one of them and they are not 0 and 1.
 
     Returns
     -------

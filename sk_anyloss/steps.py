@@ -8,6 +8,7 @@ through which ``1 - h`` keeps its digits where ``h`` rounds to 1.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,7 @@ class Sigmoid(Step):
     L: float = 73.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.L < math.inf:
+        if not isinstance(self.L, numbers.Real) or not 0 < float(self.L) < math.inf:
             raise ValueError(
                 f"L must be positive and finite, got {self.L!r}; the paper uses 73, "
                 "and 5 to 20 suits wider networks."

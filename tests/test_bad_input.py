@@ -50,6 +50,12 @@ Y = (X[:, 0] > 0.5).astype(int)
             {"class_weight": {0: 1, 1: -1}},
             r"class_weight must be finite and not negative",
         ),
+        ({"class_weight": {0: 0, 1: 0}}, r"leaves no row any weight"),
+        ({"L": None}, r"L must be positive and finite, got None"),
+        ({"optimizer": 5}, r"Unknown optimizer 5\. Known: adam"),
+        ({"step": None}, r"Unknown step None\. Known: cosine"),
+        ({"standardize": "no"}, r"standardize must be True or False, got 'no'"),
+        ({"early_stopping": "yes"}, r"early_stopping must be True or False"),
         ({"random_state": -1}, r"non-negative|must be"),
     ],
     ids=str,
@@ -131,6 +137,19 @@ def test_predicting_before_fitting_and_with_other_columns(method):
     model.fit(X, Y)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
         getattr(model, method)(X[:, :2])
+
+
+def test_values_too_large_to_standardise():
+    with pytest.raises(ValueError, match="too large to be standardised"):
+        AnyLossClassifier().fit(X * 1e300, Y)
+
+
+def test_scoring_other_labels_or_bad_weights():
+    model = AnyLossClassifier(max_epochs=2).fit(X, Y)
+    with pytest.raises((ValueError, TypeError), match="Mix of label input types"):
+        model.score(X, Y.astype(str))
+    with pytest.raises(ValueError, match="Negative values"):
+        model.score(X, Y, sample_weight=-np.ones(40))
 
 
 def test_scoring_before_fitting():

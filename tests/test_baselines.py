@@ -20,6 +20,7 @@ def test_each_learns_and_repeats(name, imbalanced):
     score = metric_scorer("f1")(clone(model).fit(X, y), X, y)
     assert score > 0.6
     again = clone(model).fit(X, y)
+    assert again.score(X, y) == score
     assert (again.predict(X) == clone(model).fit(X, y).predict(X)).all()
 
 

@@ -442,9 +442,8 @@ def test_training_that_breaks_midway_leaves_the_model_as_it_was(imbalanced):
     model = fit(X, y, metric=metric, warm_start=True)
     before = model.decision_function(X)
     weights = copy.deepcopy(model.net_.optimizer_.state_dict())
-    metric = model.net_.criterion_.metric
     for train in (model.fit, model.partial_fit):
-        metric.calls = 2
+        metric.calls = 8  # Some are used up by looking at the metric first.
         with pytest.raises(ValueError, match="not finite"):
             train(X, y)
         metric.calls = 10**9
@@ -489,10 +488,22 @@ def test_early_stopping_and_lr_may_be_changed_on_the_way(imbalanced):
     X, y = imbalanced
     model = fit(X, y, warm_start=True, max_epochs=3)
     model.set_params(early_stopping=True, n_iter_no_change=2, max_epochs=50, lr=1e-6)
+    model.set_params(metric="recall", L=10, threshold=0.4, batch_size=50)
     model.fit(X, y)
     assert 3 < model.n_iter_ < 53
     assert len(model.validation_scores_) == model.n_iter_ - 3
     assert model.net_.optimizer_.param_groups[0]["lr"] == 1e-6
+    assert model.net_.batch_size == 50
+    criterion = model.net_.criterion_
+    assert (criterion.name, criterion.step.L, criterion.threshold) == (
+        "recall",
+        10,
+        0.4,
+    )
+    with pytest.raises(
+        ValueError, match=r"hidden=\(2,\) cannot go on with hidden=\(8,\)"
+    ):
+        clone(model).fit(X, y).set_params(hidden=(8,)).fit(X, y)
     assert model.set_params(early_stopping=False).fit(X, y).validation_scores_ is None
 
 
@@ -503,3 +514,72 @@ def test_the_positive_class_is_the_one_of_the_fit(imbalanced):
     assert model.pos_label_ == 1
     model.set_params(pos_label=0)
     assert (model.predict(X) == before).all()
+
+
+def test_early_stopping_watches_both_classes_however_rare(imbalanced):
+    X, _ = imbalanced
+    y = np.zeros(300, dtype=int)
+    y[:3] = 1
+    X[:3] += 6
+    seen = []
+
+    class Look(Callback):
+        def on_epoch_begin(self, net, dataset_valid, **kwargs):
+            seen.append(dataset_valid.y.sum().item())
+
+    model = fit(X, y, early_stopping=True, max_epochs=200, callbacks=[Look()])
+    assert seen[0] == 1
+    assert model.score(X, y) == 1
+
+
+def test_a_metric_of_torch_functions_trains_and_scores(imbalanced):
+    X, y = imbalanced
+
+    def own(tn, fp, fn, tp):
+        return torch.sqrt(tp / (tp + fn) * tn / (tn + fp))
+
+    for early_stopping in (False, True):
+        model = fit(X, y, metric=own, early_stopping=early_stopping, max_epochs=100)
+        assert model.score(X, y) == pytest.approx(
+            metric_score(y, model.predict(X), metric="gmean")
+        )
+        assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        lambda tn, fp, fn, tp: tp / (tp + fn),
+        lambda tn, fp, fn, tp: (tp * tn) ** 0.5 / 300,
+    ],
+    ids=["ratio", "root"],
+)
+def test_a_metric_that_divides_by_zero_is_told_of_ratio_and_root(metric, imbalanced):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match=r"is not finite at .*ratio and root"):
+        fit(X, y, metric=metric, batch_size=4)
+
+
+def test_a_metric_that_is_nan_on_held_out_rows_is_named(imbalanced):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="is not finite at"):
+        fit(X, y, metric=lambda tn, fp, fn, tp: tp / (tp + fp), early_stopping=True)
+
+
+def test_a_guarded_metric_trains(imbalanced):
+    X, y = imbalanced
+
+    def guarded(tn, fp, fn, tp):
+        return 2 * tp / (2 * tp + fp + fn) if tp + fn > 0 else 0.0
+
+    assert fit(X, y, metric=guarded, batch_size=4, max_epochs=5).score(X, y) > 0.7
+
+
+def test_single_rows_do_not_ruin_the_normalisation(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, max_epochs=100)
+    before = model.score(X, y)
+    model.set_params(lr=1e-9)
+    for i in range(50):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert model.score(X, y) == pytest.approx(before, abs=0.02)

@@ -252,6 +252,11 @@ def test_a_column_of_logits_is_not_broadcast_against_a_row_of_labels():
     z, y, _ = batch()
     loss = AnyLoss("f1")
     torch.testing.assert_close(loss(z[:, None], y), loss(z, y))
+    torch.testing.assert_close(
+        loss(z[:, None], y[:, None], y[:, None] + 1), loss(z, y, y + 1)
+    )
+    with pytest.raises(ValueError, match="Labels must be 0 or 1"):
+        loss(z, 2 * y - 1)
     with pytest.raises(ValueError, match="one logit a row"):
         loss(torch.zeros(12, 2), y)
     with pytest.raises(ValueError, match="one entry a row"):

@@ -3,9 +3,11 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from sklearn.base import clone
 from skorch import NeuralNet
 from skorch.callbacks import BatchScoring, Callback, EpochScoring
 from skorch.dataset import ValidSplit
@@ -52,6 +54,25 @@ def test_any_module_with_a_column_of_logits(imbalanced):
     X, y = imbalanced
     net = AnyLossNet(Column, metric="gmean", lr=0.05, random_state=0).fit(X, y)
     assert net.score(X, y) > 0.8
+
+
+def test_a_module_given_ready_made_is_copied_so_every_fit_starts_alike(imbalanced):
+    X, y = imbalanced
+    module = mlp()
+    net = AnyLossNet(module, max_epochs=5, random_state=0)
+    before = module.layers[-1].weight.clone()
+    first = net.fit(X, y).logits(X)
+    assert (net.fit(X, y).logits(X) == first).all()
+    assert torch.equal(module.layers[-1].weight, before)
+    assert (clone(net).fit(X, y).logits(X) == first).all()
+
+
+def test_pandas_rows_labels_and_weights(imbalanced):
+    X, y = imbalanced
+    frame, labels, weight = pd.DataFrame(X), pd.Series(y), pd.Series(np.ones(300))
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(frame, labels, weight)
+    expected = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
+    np.testing.assert_allclose(net.logits(frame), expected.logits(X))
 
 
 def test_inputs_of_more_dimensions():
