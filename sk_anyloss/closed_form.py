@@ -75,6 +75,13 @@ class ClosedForm:
         self.output: Any = output
         self.hidden: list[Any] = hidden
         self.norms: list[Any] = list(module.norms)
+        self._share: Tensor | None = None
+
+    def _even_share(self, y: Tensor) -> Tensor:
+        # Batches come in one or two sizes, so the last one usually fits again.
+        if self._share is None or len(self._share) != len(y):
+            self._share = torch.full_like(y, 1 / len(y))
+        return self._share
 
     def __call__(
         self, X: Tensor, y: Tensor, weight: Tensor | None = None
@@ -104,7 +111,7 @@ class ClosedForm:
         share = None
         if self.norms:
             if weight is None:
-                share = torch.full_like(y, 1 / len(y))
+                share = self._even_share(y)
             else:
                 share = weight / weighted_sum(weight)
         x = self.module.standardize(X)
