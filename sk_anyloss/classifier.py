@@ -355,12 +355,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             net = self._build_net(X, target, weight, seeds)
         self._train(net, as_batch(X, target, weight), held_out, partial)
         self.net_ = net
-        self.n_iter_ = len(net.history)
-        self.loss_curve_ = net.history[:, "train_loss"]
-        self.validation_scores_ = None
-        if held_out:
-            scores = (epoch.get("valid_score") for epoch in net.history)
-            self.validation_scores_ = [score for score in scores if score is not None]
+        # An epoch that was interrupted has no figures.
+        self.loss_curve_ = _column(net, "train_loss")
+        self.n_iter_ = len(self.loss_curve_)
+        self.validation_scores_ = _column(net, "valid_score") if held_out else None
         return X
 
     def _train(self, net: AnyLossNet, rows: Any, held_out: Any, partial: bool) -> None:
@@ -628,6 +626,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             pos_label=self.pos_label_,
             sample_weight=sample_weight,
         )
+
+
+def _column(net: AnyLossNet, name: str) -> list[float]:
+    return [epoch[name] for epoch in net.history if name in epoch]
 
 
 @contextmanager

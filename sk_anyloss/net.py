@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -271,12 +272,29 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     def fit_loop(
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
-        """Run the epochs, on one thread."""
+        """Run the epochs, on one thread; an interruption keeps what was learned."""
+        self.stopped_ = False
         with single_thread():
             try:
                 return super().fit_loop(X, y, epochs, **kw)
+            except KeyboardInterrupt:
+                if not self.stopped_:
+                    warnings.warn(
+                        f"Training was interrupted in epoch {len(self.history)}; the "
+                        "model keeps what it has learned.",
+                        stacklevel=2,
+                    )
+                raise  # skorch ends the training there.
             finally:
                 self.closed_form_ = None
+
+    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
+        """Tell the callbacks; one that ends the training is no interruption."""
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt:
+            self.stopped_ = True
+            raise
 
     def run_single_epoch(
         self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any

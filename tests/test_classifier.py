@@ -453,15 +453,39 @@ def test_training_that_breaks_midway_leaves_the_model_as_it_was(imbalanced):
         assert torch.equal(after["state"][0]["step"], weights["state"][0]["step"])
 
 
-def test_interrupting_keeps_what_was_learned(imbalanced):
+def test_a_callback_may_end_the_training(imbalanced):
     X, y = imbalanced
 
-    class Interrupt(Callback):
+    class Enough(Callback):
         def on_epoch_end(self, net, **kwargs):
             if len(net.history) == 7:
                 raise KeyboardInterrupt
 
-    assert fit(X, y, callbacks=[Interrupt()]).n_iter_ == 7
+    assert fit(X, y, callbacks=[Enough()]).n_iter_ == 7
+
+
+class Interrupting:
+    """A metric during which somebody presses Ctrl-C."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, tn, fp, fn, tp):
+        self.calls -= 1
+        if self.calls == 0:
+            raise KeyboardInterrupt
+        return tp / (tp + fn + fp)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def test_an_interruption_keeps_what_was_learned_and_says_so(imbalanced):
+    X, y = imbalanced
+    with pytest.warns(UserWarning, match="interrupted in epoch 4; the model keeps"):
+        model = fit(X, y, metric=Interrupting(25))  # 6 calls an epoch, 3 before.
+    assert model.n_iter_ == len(model.loss_curve_) == 3
+    assert model.predict(X).shape == (300,)
 
 
 def test_clone_and_set_params_do_not_share_state(imbalanced):
