@@ -137,12 +137,14 @@ def test_float32_follows_float64(loss):
     torch.testing.assert_close(z32.grad.double(), z.grad, rtol=2e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("metric", metric_names())
+# Recall does not look at negatives at all, nor specificity at positives.
+SEEN = set(itertools.product(metric_names(), (0, 1)))
+SEEN -= {("recall", 0), ("specificity", 1)}
+
+
+@pytest.mark.parametrize(("metric", "label"), sorted(SEEN))
 @pytest.mark.parametrize("p", [0.728, 0.9, 0.999, 0.001])
-@pytest.mark.parametrize("label", [0, 1])
 def test_the_gradient_does_not_die_in_float32(metric, p, label):
-    if (metric, label) in {("recall", 0), ("specificity", 1)}:
-        return  # These do not look at that class at all.
     others = torch.tensor([0.4, -0.4, 0.4, -0.4])
     z = torch.cat((torch.logit(torch.tensor([p])), others)).requires_grad_()
     y = torch.tensor([label, 0, 1, 1, 0])
