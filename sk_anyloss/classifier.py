@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,29 +29,18 @@ from sk_anyloss._data import (
     prior_logit,
     split_seed,
 )
-from sk_anyloss._names import unknown
-from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
+from sk_anyloss._params import check_params
+from sk_anyloss.batches import FULL_BATCH_ROWS
 from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.losses import AnyLoss, check_metric, get_loss
 from sk_anyloss.metrics import Metric
-from sk_anyloss.modules import MLP, Activation, check_hidden
+from sk_anyloss.modules import MLP, Activation
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
+from sk_anyloss.optimizers import get_optimizer
 from sk_anyloss.scoring import metric_score
-from sk_anyloss.steps import Sigmoid, Step, check_threshold, get_step
+from sk_anyloss.steps import Step, get_step
 
 __all__ = ["AnyLossClassifier"]
-
-# Gradients shrink by orders of magnitude where a steep step saturates. With torch's own
-# betas, Adam remembers the size of earlier ones for a thousand steps and stands still
-# there; a memory of twenty steps more than halves the fits that end with one class.
-# Fused: one kernel for all parameters.
-_BETAS = (0.9, 0.95)
-_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adam": partial(torch.optim.Adam, betas=_BETAS, fused=True),
-    "adamw": partial(torch.optim.AdamW, betas=_BETAS, fused=True),
-    "rmsprop": torch.optim.RMSprop,
-    "sgd": partial(torch.optim.SGD, fused=True),
-}
 
 
 class AnyLossClassifier(ClassifierMixin, BaseEstimator):
@@ -319,7 +306,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
 
         A partial fit is one epoch without early stopping, and may see one class only.
         """
-        self._check_params()
+        check_params(self)
         X, y = validate_data(
             self,
             X,
@@ -377,40 +364,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         finally:
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None
-
-    def _check_params(self) -> None:
-        """Refuse what no part of the network would refuse by itself, early."""
-        check_hidden(self.hidden)
-        check_threshold(self.threshold)
-        get_step(self.step)
-        Sigmoid(self.L)
-        batch_rows(self.batch_size, 1)
-        for name in ("standardize", "batch_norm", "early_stopping", "warm_start"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(
-                    f"{name} must be True or False, got {getattr(self, name)!r}."
-                )
-        if self.optimizer not in _OPTIMIZERS and not callable(self.optimizer):
-            otherwise = "or pass a class of torch.optim."
-            message = unknown("optimizer", self.optimizer, _OPTIMIZERS, otherwise)
-            raise ValueError(message)
-        for name, high in (("lr", np.inf), ("validation_fraction", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0.0 < float(value) < high:
-                raise ValueError(
-                    f"{name} must be a number above 0 and below {high}, got {value!r}."
-                )
-        for name in ("max_epochs", "n_iter_no_change"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(
-                    f"{name} must be a whole number of at least 1, got {value!r}."
-                )
-        bias = self.output_bias
-        if bias != "prior" and not isinstance(bias, numbers.Real):
-            raise ValueError(f"output_bias must be 'prior' or a number, got {bias!r}.")
-        if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
 
     def _check_same_classes(self, labels: np.ndarray, partial: bool) -> None:
         strange = np.setdiff1d(labels, self.classes_).tolist()
@@ -486,15 +439,12 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             random_state=seeds[0],
         )
         callbacks = [*(self.callbacks or []), ("early_stopping", StopOnScore())]
-        optimizer = self.optimizer
-        if isinstance(optimizer, str):
-            optimizer = _OPTIMIZERS[optimizer]
         net = AnyLossNet(
             module,
             metric=self.metric,
             threshold=self.threshold,
             criterion=criterion,
-            optimizer=optimizer,
+            optimizer=get_optimizer(self.optimizer),
             lr=self.lr,
             batch_size=self.batch_size,
             callbacks=callbacks,

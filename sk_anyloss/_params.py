@@ -1,0 +1,45 @@
+"""Parameters of the estimator that no part of the network would refuse by itself."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from sk_anyloss.batches import batch_rows
+from sk_anyloss.modules import check_hidden
+from sk_anyloss.optimizers import get_optimizer
+from sk_anyloss.steps import Sigmoid, check_threshold, get_step
+
+
+def check_params(model: Any) -> None:
+    """Refuse parameters that make no sense, before anything is done with them."""
+    check_hidden(model.hidden)
+    check_threshold(model.threshold)
+    get_step(model.step)
+    Sigmoid(model.L)
+    batch_rows(model.batch_size, 1)
+    for name in ("standardize", "batch_norm", "early_stopping", "warm_start"):
+        if not isinstance(getattr(model, name), (bool, np.bool_)):
+            raise ValueError(
+                f"{name} must be True or False, got {getattr(model, name)!r}."
+            )
+    get_optimizer(model.optimizer)
+    for name, high in (("lr", np.inf), ("validation_fraction", 1)):
+        value = getattr(model, name)
+        if not isinstance(value, numbers.Real) or not 0.0 < float(value) < high:
+            raise ValueError(
+                f"{name} must be a number above 0 and below {high}, got {value!r}."
+            )
+    for name in ("max_epochs", "n_iter_no_change"):
+        value = getattr(model, name)
+        if not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(
+                f"{name} must be a whole number of at least 1, got {value!r}."
+            )
+    bias = model.output_bias
+    if bias != "prior" and not isinstance(bias, numbers.Real):
+        raise ValueError(f"output_bias must be 'prior' or a number, got {bias!r}.")
+    if not isinstance(model.tol, numbers.Real) or not float(model.tol) >= 0:
+        raise ValueError(f"tol must be a number of at least 0, got {model.tol!r}.")
