@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +17,18 @@ from skorch.utils import multi_indexing
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-__all__ = ["Batches", "batch_rows", "stratified_order"]
+from sk_anyloss.counts import ClassWeights
+
+__all__ = ["Batches", "Feed", "Group", "Rows", "batch_rows", "stratified_order"]
 
 #: Up to this many rows, ``batch_size='auto'`` trains on all of them at once.
 FULL_BATCH_ROWS = 64
 #: The most rows that ``batch_size='auto'`` puts into one batch.
 MAX_AUTO_ROWS = 5000
+#: Numbers of X that a :class:`Feed` holds at once, unless a batch needs more.
+BLOCK_SIZE = 2**20
+#: The most numbers that a batch may take at once; larger ones come in pieces.
+PIECE_SIZE = 2**21
 
 
 def batch_rows(batch_size: int | float | str, n: int) -> int:
@@ -83,12 +90,22 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     order = rng.permutation(len(y))
     positive = y[order] > 0
-    place = np.empty(len(y))
-    for members in (positive, ~positive):
-        count = np.count_nonzero(members)
-        if count:
-            place[members] = (np.arange(count) + rng.random()) / count
-    return order[np.argsort(place, kind="stable")]
+    n_positive = np.count_nonzero(positive)
+    n_negative = len(y) - n_positive
+    if not n_positive or not n_negative:
+        return order
+    # Both classes at even distances from a random start, merged: positive i has place
+    # (i + a) / n_positive, so it comes after all negatives j with (j + b) / n_negative
+    # below that.
+    a, b = rng.random(2)
+    i = np.arange(n_positive)
+    before = np.ceil((i + a) * (n_negative / n_positive) - b).clip(0, n_negative)
+    is_positive = np.zeros(len(y), dtype=bool)
+    is_positive[i + before.astype(np.intp)] = True
+    merged = np.empty_like(order)
+    merged[is_positive] = order[positive]
+    merged[~is_positive] = order[~positive]
+    return merged
 
 
 def as_tensor(array: np.ndarray) -> Tensor:
@@ -117,10 +134,9 @@ def _take(data: Any, rows: Any) -> Any:
     return as_tensor(taken.to_numpy()) if hasattr(taken, "to_numpy") else taken
 
 
-def _is_tensors(data: Any) -> bool:
-    if isinstance(data, dict):
-        return all(isinstance(value, Tensor) for value in data.values())
-    return isinstance(data, Tensor)
+def _bounds(n: int, n_batches: int) -> list[int]:
+    """Where the batches begin and end: their sizes differ by one at most."""
+    return np.linspace(0, n, n_batches + 1).astype(int).tolist()
 
 
 class Batches:
@@ -159,6 +175,7 @@ class Batches:
         self.dataset = dataset
         self.rows = batch_rows(batch_size, len(dataset))
         self.rng = rng
+        self._feed: Feed | None = None
 
     def __len__(self) -> int:
         return math.ceil(len(self.dataset) / self.rows)
@@ -172,11 +189,7 @@ class Batches:
             X = X.to_numpy()
         n, n_batches = len(self.dataset), len(self)
         order = None if n_batches == 1 else self._order(y, n)
-        if order is not None and _is_tensors(X) and _is_tensors(y):
-            # One large gather is cheaper than many small ones, and slices are views.
-            X, y, order = _take(X, order), _take(y, order), None
-        bounds = np.linspace(0, n, n_batches + 1).astype(int).tolist()
-        for start, stop in pairwise(bounds):
+        for start, stop in pairwise(_bounds(n, n_batches)):
             rows = slice(start, stop) if order is None else order[start:stop]
             yield _take(X, rows), torch.zeros(1) if y is None else _take(y, rows)
 
@@ -199,3 +212,302 @@ class Batches:
             shuffle=self.rng is not None,
             generator=generator,
         )
+
+    def feed(self, module: Any, device: Any) -> Feed | None:
+        """The same batches for training by hand, or None if rows have no columns.
+
+        Parameters
+        ----------
+        module : MLP
+            What they are for; its figures standardise the rows.
+        device : torch.device
+            Where it is.
+
+        Returns
+        -------
+        feed : Feed or None
+            The same one in every epoch.
+        """
+        if self._feed is None and isinstance(self.dataset, Dataset):
+            X, y, weight = self.dataset.X, self.dataset.y, None
+            if isinstance(X, dict):
+                weight, X = X.get("sample_weight"), X["X"]
+            if hasattr(X, "iloc"):
+                X = X.to_numpy()
+            if isinstance(X, np.ndarray):
+                X = as_tensor(X)
+            if y is None or not (isinstance(X, Tensor) or issparse(X)) or X.ndim != 2:
+                return None
+            dtype = module.layers[0].weight.dtype
+            if weight is not None:
+                weight = as_tensor(np.asarray(weight)).to(dtype)
+            group = Group(self.rng, None, weight, module.mean, module.scale)
+            widths = [layer.out_features for layer in module.layers]
+            self._feed = Feed(
+                X, np.asarray(y), [group], self.rows, max(widths), dtype, device
+            )
+        return self._feed
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of a batch, as they enter the first layer.
+
+    Parameters
+    ----------
+    X : tensor of shape (G, n, d), or (n, d) if there is one group
+        The rows of each group of models.
+    XT : tensor of shape (G, d, n) or (d, n)
+        The same, transposed.
+    classes : ClassWeights
+        Their labels and weights.
+    n : int
+        Their number.
+    """
+
+    X: Tensor
+    XT: Tensor
+    classes: ClassWeights
+    n: int
+
+    @classmethod
+    def of(cls, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Rows:
+        """From rows (n, d), labels (n,) and weights (n,) of one group, of one dtype."""
+        return cls(X, X.mT, ClassWeights.of(y, sample_weight), len(y))
+
+
+@dataclass
+class Group:
+    """What a group of models, which see the same batches, trains on.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator or None
+        Where the order of the rows comes from; None leaves them in theirs.
+    rows : ndarray of int or None
+        Which rows of the data set; None for all of them.
+    weight : tensor or None
+        Weights of these rows.
+    mean, scale : tensor or None
+        How to standardise them.
+    """
+
+    rng: np.random.Generator | None = None
+    rows: np.ndarray | None = None
+    weight: Tensor | None = None
+    mean: Tensor | None = None
+    scale: Tensor | None = None
+
+
+class Feed:
+    """Batches of standardised rows for a stack of models, in memory used over again.
+
+    Several batches are gathered at once, and standardised there. A batch too large for
+    the memory comes in pieces, which are gathered anew whenever they are gone through.
+
+    Parameters
+    ----------
+    X : tensor or sparse matrix of shape (n, d)
+        All rows.
+    y : ndarray of shape (n,)
+        Their labels, 0 or 1.
+    groups : sequence of Group
+        Who trains on which of them. All must come to the same number of batches.
+    rows : int
+        The most rows in a batch.
+    width : int
+        The most numbers that all models together need for a row within the network.
+    dtype : torch.dtype
+        What to compute in.
+    device : torch.device, default=None
+        Where to compute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from sk_anyloss.batches import Feed, Group
+    >>> X, y = torch.arange(10.0).reshape(5, 2), np.array([0, 1, 0, 1, 0])
+    >>> feed = Feed(X, y, [Group()], rows=3, width=2, dtype=torch.float32)
+    >>> [batch[0].X.shape for batch in feed]
+    [torch.Size([2, 2]), torch.Size([3, 2])]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        groups: Sequence[Group],
+        rows: int,
+        width: int,
+        dtype: torch.dtype,
+        device: Any = None,
+    ) -> None:
+        self.X, self.y, self.groups = X, y, list(groups)
+        self.target = as_tensor(y).to(dtype)
+        self.orders: list[np.ndarray | None] = [None] * len(self.groups)
+        sizes = [len(y) if g.rows is None else len(g.rows) for g in self.groups]
+        self.n_batches = math.ceil(max(sizes) / rows)
+        bounds = np.array([_bounds(size, self.n_batches) for size in sizes])
+        G, d = len(self.groups), X.shape[1]
+        in_piece = max(1, PIECE_SIZE // max(G * d, width))
+        in_block = max(1, BLOCK_SIZE // (G * d))
+        self.plan = _plan(bounds, in_block, in_piece)
+        room = max(block.stop for blocks in self.plan for block in blocks)
+        self.filled: _Block | None = None
+        self.buffer = torch.empty((G, room, d), dtype=dtype, device=device)
+        self.table = self.buffer.new_empty((G, 2, room))
+        self.labels = self.buffer.new_empty((G, room))
+        self.views: dict[Any, Rows] = {}
+
+    def __len__(self) -> int:
+        return self.n_batches
+
+    def __iter__(self) -> Iterator[Sequence[Rows]]:
+        if self.n_batches > 1:
+            self.filled = None
+            self.orders = [self._order(group) for group in self.groups]
+        for blocks in self.plan:
+            if len(blocks) > 1:
+                yield _Pieces(self, blocks)
+            else:
+                self.fill(blocks[0])
+                yield from ([self.view(cut)] for cut in blocks[0].cuts)
+
+    def _order(self, group: Group) -> np.ndarray | None:
+        if group.rng is None:
+            return None
+        y = self.y if group.rows is None else self.y[group.rows]
+        return stratified_order(y, group.rng)
+
+    def fill(self, block: _Block) -> None:
+        """Gather the rows of a block, standardise them, and note their weights."""
+        if self.filled is block:
+            return
+        self.filled = block
+        for g, group in enumerate(self.groups):
+            order, places = self.orders[g], block.places[g]
+            if order is not None:
+                places = order[places]
+            rows = places if group.rows is None else group.rows[places]
+            into = self.buffer[g, : block.stop]
+            self._gather(rows, into)
+            if group.mean is not None:
+                into.sub_(group.mean)
+            if group.scale is not None:
+                into.div_(group.scale)
+            y = _take(self.target, rows)
+            negatives, positives = self.table[g, :, : block.stop]
+            self.labels[g, : block.stop] = y
+            if group.weight is None:
+                positives.copy_(y)
+                torch.sub(1, y, out=negatives)
+            else:
+                weight = _take(group.weight, places)
+                torch.mul(weight, y, out=positives)
+                torch.sub(weight, positives, out=negatives)
+            if len(block.padding[g]):
+                self.table[g, :, block.padding[g]] = 0
+
+    def _gather(self, rows: Any, into: Tensor) -> None:
+        X = self.X
+        plain = isinstance(X, Tensor) and X.dtype == into.dtype
+        if plain and X.device == into.device and isinstance(rows, np.ndarray):
+            torch.index_select(X, 0, torch.from_numpy(rows).to(X.device), out=into)
+        else:
+            into.copy_(_take(X, rows))
+
+    def view(self, cut: tuple[int, int, bool]) -> Rows:
+        """The rows of a batch, or of a piece of one, within the block."""
+        if cut not in self.views:
+            start, stop, even = cut
+            X = self.buffer[:, start:stop]
+            X = X if len(self.groups) > 1 else X[0]
+            even = even and all(group.weight is None for group in self.groups)
+            table, labels = self.table[:, :, start:stop], self.labels[:, start:stop]
+            classes = ClassWeights(table, labels, even)
+            self.views[cut] = Rows(X, X.mT, classes, stop - start)
+        return self.views[cut]
+
+
+@dataclass(eq=False)
+class _Block:
+    """Batches, or a piece of one, that are gathered together."""
+
+    #: Where the rows of each group come from in its order.
+    places: list[Any]
+    #: Where a group that has a row less than others is filled up.
+    padding: list[np.ndarray]
+    #: Start and stop of each batch, and whether no group is filled up there.
+    cuts: list[tuple[int, int, bool]]
+
+    @property
+    def stop(self) -> int:
+        return self.cuts[-1][1]
+
+
+class _Pieces(Sequence[Rows]):
+    """A batch in pieces, each gathered when it is asked for."""
+
+    def __init__(self, feed: Feed, blocks: list[_Block]) -> None:
+        self.feed, self.blocks = feed, blocks
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __getitem__(self, i: Any) -> Any:
+        block = self.blocks[i]
+        self.feed.fill(block)
+        return self.feed.view(block.cuts[0])
+
+
+def _plan(bounds: np.ndarray, in_block: int, in_piece: int) -> list[list[_Block]]:
+    """Blocks of whole batches by themselves, and lists of the pieces of larger ones.
+
+    ``bounds`` holds the bounds of all batches in each group, of shape (G, batches + 1).
+    """
+    starts, sizes = bounds[:, :-1].T, np.diff(bounds).T
+    plan: list[list[_Block]] = []
+    waiting: list[tuple[np.ndarray, np.ndarray]] = []
+    for start, size in zip(starts, sizes, strict=True):
+        waiting_rows = sum(n.max() for _, n in waiting)
+        if waiting and waiting_rows + size.max() > in_block:
+            plan.append([_block(waiting)])
+            waiting = []
+        if size.max() <= in_piece:
+            waiting.append((start, size))
+            continue
+        n_pieces = math.ceil(size.max() / in_piece)
+        cuts = np.array([_bounds(n, n_pieces) for n in size])
+        plan.append([_block([(start + a, b - a)]) for a, b in pairwise(cuts.T)])
+    if waiting:
+        plan.append([_block(waiting)])
+    return plan
+
+
+def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
+    """From the start and size of each batch in each group."""
+    lengths = [int(size.max()) for _, size in batches]
+    ends = np.cumsum(lengths).tolist()
+    cuts = [
+        (end - length, end, bool((size == length).all()))
+        for end, length, (_, size) in zip(ends, lengths, batches, strict=True)
+    ]
+    places: list[Any] = []
+    padding = []
+    for g in range(len(batches[0][0])):
+        first = int(batches[0][0][g])
+        filled = [
+            np.minimum(np.arange(length), size[g] - 1) + start[g]
+            for length, (start, size) in zip(lengths, batches, strict=True)
+        ]
+        short = [
+            np.arange(end - length + size[g], end)
+            for end, length, (_, size) in zip(ends, lengths, batches, strict=True)
+        ]
+        padding.append(np.concatenate(short))
+        whole = not len(padding[-1])
+        places.append(
+            slice(first, first + ends[-1]) if whole else np.concatenate(filled)
+        )
+    return _Block(places, padding, cuts)

@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 from skorch import NeuralNet
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, PrintLog
 
-__all__ = ["StopOnScore"]
+__all__ = ["QuietPrintLog", "StopOnScore"]
+
+
+class QuietPrintLog(PrintLog):
+    """skorch's table of epochs, which is not put together where nobody reads it."""
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        """Print a line, if the net is verbose or the log goes elsewhere."""
+        if net.verbose or self.sink is not print:
+            super().on_epoch_end(net, **kwargs)
 
 
 class StopOnScore(Callback):

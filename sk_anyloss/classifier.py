@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch.helper import predefined_split
@@ -41,6 +41,9 @@ from sk_anyloss.scoring import metric_score
 from sk_anyloss.steps import Step, get_step
 
 __all__ = ["AnyLossClassifier"]
+
+#: Rows at a time, where going through all at once would take memory.
+SOME_ROWS = 16_384
 
 
 class AnyLossClassifier(ClassifierMixin, BaseEstimator):
@@ -415,8 +418,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         scaler = None
         if self.standardize:
             # with_mean=False admits sparse rows; the mean is learned all the same.
+            scaler = StandardScaler(with_mean=False)
             with np.errstate(over="ignore", invalid="ignore"):
-                scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
+                # Some rows at a time: it makes copies of what it is given.
+                for rows in gen_batches(X.shape[0], SOME_ROWS):
+                    scaler.partial_fit(X[rows], sample_weight=weight[rows])
             if not np.isfinite(scaler.scale_).all():
                 raise ValueError(
                     "X has values too large to be standardised: the variance of a "
@@ -465,9 +471,13 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         return AnyLoss(self.metric, get_step(self.step, **params), self.threshold)
 
     def _warn_if_constant(self, X: Any) -> None:
-        decided = np.unique(self._decide(X) > 0)
-        if len(decided) == 1:
-            label = self.classes_.tolist()[int(decided[0])]
+        decided: set[bool] = set()
+        for rows in gen_batches(X.shape[0], SOME_ROWS):
+            decided.update((self._decide(X[rows]) > 0).tolist())
+            if len(decided) == 2:
+                break
+        else:
+            label = self.classes_.tolist()[int(decided.pop())]
             of_the_step = ""
             if self.loss is None:
                 of_the_step = "a smaller L (5 to 20) or step='identity', "

@@ -2,14 +2,18 @@
 
 Soft decisions ``h`` in [0, 1] stand in for predicted labels, so that the counts can
 be differentiated. The last axis runs over the rows; axes in front of it (several
-models, several classes) are kept. Every function takes numpy arrays and tensors.
+models, several classes) are kept. The functions take numpy arrays and tensors.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Counts", "confusion", "weighted_sum"]
+import numpy as np
+import torch
+from torch import Tensor
+
+__all__ = ["ClassWeights", "Counts", "confusion", "weighted_sum"]
 
 
 class Counts(NamedTuple):
@@ -81,3 +85,86 @@ def weighted_sum(values: Any, sample_weight: Any = None) -> Any:
     5.0
     """
     return values.sum(-1) if sample_weight is None else _dot(values, sample_weight)
+
+
+class ClassWeights:
+    """What each row of a batch counts for as a negative and as a positive.
+
+    A stack of models trains on G groups of rows, with M models to a group; an ordinary
+    fit is G = M = 1. Sums over the rows are one product of matrices a group.
+
+    Parameters
+    ----------
+    table : tensor of shape (G, 2, n)
+        Weights of the rows of each group as negatives and as positives, one of the two
+        being 0 (both, for a row that only fills up the group).
+    target : tensor of shape (G, n)
+        Labels, 0 or 1.
+    even : bool, default=False
+        Whether all rows are known to have the same weight.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.counts import ClassWeights
+    >>> rows = ClassWeights.of(torch.tensor([0.0, 1.0, 1.0]), torch.tensor([1.0, 2, 3]))
+    >>> rows.sums(torch.tensor([[0.5, 0.5, 1.0]]))  # Of negatives, of positives.
+    tensor([[0.5000, 4.0000]])
+    """
+
+    def __init__(self, table: Tensor, target: Tensor, even: bool = False) -> None:
+        self.table = table
+        self.columns = table.mT
+        self.target = target
+        self.groups, _, self.n = table.shape
+        self._even_share: Tensor | None = None
+        if even:
+            self._even_share = table.new_full((self.groups, self.n, 1), 1 / self.n)
+        # Views, made once: a small batch takes no longer.
+        self._columns = self.columns[0]
+        self._negatives, self._positives = table[0, :1], table[0, 1:]
+
+    @classmethod
+    def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:
+        """From the labels and weights, of shape (n,), of one group."""
+        positives = y if sample_weight is None else y * sample_weight
+        negatives = 1 - y if sample_weight is None else sample_weight - positives
+        table = torch.stack((negatives, positives)).unsqueeze(0)
+        return cls(table, y.unsqueeze(0), even=sample_weight is None)
+
+    def sums(self, values: Tensor) -> Tensor:
+        """Sums of values (K, n), for K models, over either class: (K, 2).
+
+        With several values for each model, (S, K, n), the sums are (S, K, 2).
+        """
+        if self.groups == 1:
+            return values @ self._columns
+        grouped = values.view(-1, self.groups, values.shape[-2] // self.groups, self.n)
+        sums = torch.stack([value @ self.columns for value in grouped])
+        return sums.view(*values.shape[:-1], 2)
+
+    def totals(self) -> Tensor:
+        """Weight of the two classes in each group, of shape (G, 2)."""
+        return self.table.sum(-1)
+
+    def each(self, negatives: Any, positives: Any) -> Tensor:
+        """Weights times a factor for each class: (1, n), or (K, n) for K of them."""
+        if not isinstance(negatives, np.ndarray):
+            weights = self._negatives * negatives
+            return weights.add_(self._positives, alpha=positives)
+        pairs = self.table.new_tensor(np.stack((negatives, positives), axis=-1))
+        grouped = pairs.view(self.groups, -1, 2)
+        return torch.bmm(grouped, self.table).view(-1, self.n)
+
+    def targets(self, models: int) -> Tensor:
+        """Labels for each model, (K, n), or (1, n) if all have the same rows."""
+        if self.groups in (1, models):
+            return self.target
+        return self.target.repeat_interleave(models // self.groups, dim=0)
+
+    def share(self) -> Tensor:
+        """Share of each row in its group's weight, of shape (G, n, 1)."""
+        if self._even_share is not None:
+            return self._even_share
+        weight = self.table.sum(1)
+        return (weight / weight.sum(-1, keepdim=True)).unsqueeze(-1)

@@ -8,8 +8,10 @@ losses is not as soon as the loss is one minus a ratio of counts.
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sk_anyloss._names import unknown
-from sk_anyloss.counts import confusion, weighted_sum
-from sk_anyloss.duals import value_and_partials
+from sk_anyloss.counts import ClassWeights, confusion, weighted_sum
+from sk_anyloss.duals import value_and_slopes
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
-from sk_anyloss.steps import Step, check_threshold, get_step
+from sk_anyloss.steps import (
+    Step,
+    check_threshold,
+    get_step,
+    stack_numbers,
+    stack_steps,
+)
 
 __all__ = [
     "BCE",
@@ -39,7 +47,7 @@ __all__ = [
 class SummedLoss(nn.Module):
     """Base of the losses: a function, ``value``, of additive statistics, ``sums``."""
 
-    #: Whether :meth:`gradient` can be asked; autograd works in any case.
+    #: Whether :meth:`tally` and :meth:`pull` can be asked; autograd works anyway.
     has_gradient = False
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
@@ -50,11 +58,60 @@ class SummedLoss(nn.Module):
         """Loss of shape (...) that belongs to the statistics."""
         raise NotImplementedError
 
-    def gradient(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
-    ) -> tuple[float, Tensor, Tensor]:
-        """Loss, sums and derivative by the logits, in closed form."""
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
+        """Sums of a batch, and how the loss of each row changes with its logit.
+
+        Parameters
+        ----------
+        logits : tensor of shape (K, n)
+            Logits of K models.
+        rows : ClassWeights
+            Labels and weights of the rows.
+
+        Returns
+        -------
+        sums : tensor
+            Statistics, additive over rows, in an order of their own.
+        slope : tensor of shape (K, n)
+            Derivative by the logit, up to the factors that :meth:`pull` finds.
+        """
         raise NotImplementedError
+
+    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        """From the sums of :meth:`tally`, the loss and two numbers for its gradient.
+
+        Returns
+        -------
+        loss : float or ndarray of shape (K,)
+            The loss of each model; a float for one.
+        factors : pair of floats, or of ndarrays of shape (K,)
+            What the slopes of negatives and of positives, times the weights of the
+            rows, are to be multiplied with.
+        """
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What losses must have in common to be stacked."""
+        return (type(self),)
+
+    @classmethod
+    def stack(cls, losses: Sequence[Any], like: Tensor) -> SummedLoss:
+        """Losses of one kind as one, for the :meth:`tally` of logits of shape (K, n).
+
+        Parameters
+        ----------
+        losses : sequence of K losses
+            The loss of each model.
+        like : tensor
+            Of the dtype and on the device of the logits.
+
+        Returns
+        -------
+        loss : SummedLoss
+            For :meth:`tally` and :meth:`pull`.
+        """
+        return losses[0]
 
     def forward(
         self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
@@ -177,6 +234,7 @@ class AnyLoss(SummedLoss):
         self.step = get_step(step)
         self.threshold = check_threshold(threshold)
         self.has_gradient = _is_plain(self.metric)
+        self.members: _Members | None = None
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         h, h_not = _SoftDecision.apply(logits, self.step, self.threshold)
@@ -187,39 +245,58 @@ class AnyLoss(SummedLoss):
         if not isinstance(loss, Tensor):  # A metric may have a constant branch.
             loss = loss + 0 * sums.sum(-1)
         if not torch.isfinite(loss).all():
-            raise not_finite(self.name, sums)
+            raise not_finite(self.name, sums.detach().unbind(-1))
         return loss
 
-    def gradient(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
-    ) -> tuple[float, Tensor, Tensor]:
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
         h, h_not, slope = self.step.decide(logits, self.threshold)
-        sums = torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
+        return rows.sums(torch.stack((h_not, h))), slope
+
+    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
         try:
-            score, (tn, fp, fn, tp) = value_and_partials(self.metric, sums.tolist())
+            if self.members is None:
+                (((tn, fn),), ((fp, tp),)) = sums.tolist()
+                value, positives, negatives = value_and_slopes(
+                    self.metric, tn, fp, fn, tp
+                )
+                finite = math.isfinite(value)
+            else:
+                counts = sums.to("cpu", torch.float64).numpy()
+                (tn, fn), (fp, tp) = counts.transpose(0, 2, 1)
+                value, positives, negatives = self.members(tn, fp, fn, tp)
+                finite = np.isfinite(value).all()
         except ArithmeticError as error:
-            raise not_finite(self.name, sums) from error
-        if not math.isfinite(score):
-            raise not_finite(self.name, sums)
-        # Two numbers: the derivative by h_i of the positives and of the negatives.
-        of_positives, of_negatives = fn - tp, tn - fp
-        slope = slope.mul_(y * (of_positives - of_negatives) + of_negatives)
-        if sample_weight is not None:
-            slope = slope.mul_(sample_weight)
-        return 1 - score, sums, slope
+            raise not_finite(self.name, (tn, fp, fn, tp)) from error
+        if not finite:
+            raise not_finite(self.name, (tn, fp, fn, tp))
+        return 1 - value, (-negatives, -positives)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), type(self.step)
+
+    @classmethod
+    def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:
+        # They may differ in metric, threshold and the numbers of the step.
+        stacked = copy.copy(losses[0])
+        stacked.members = _Members([loss.metric for loss in losses])
+        stacked.step = stack_steps([loss.step for loss in losses], like)
+        stacked.threshold = stack_numbers([loss.threshold for loss in losses], like)
+        stacked.name = ", ".join(dict.fromkeys(loss.name for loss in losses))
+        return stacked
 
     def extra_repr(self) -> str:
         return f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
 
 
-def not_finite(name: str, sums: Tensor) -> ValueError:
+def not_finite(name: str, counts: Iterable[Any]) -> ValueError:
     """The error for a metric that is not finite at some counts."""
+    numbers = tuple(np.asarray(count).tolist() for count in counts)
     return ValueError(
-        f"The metric {name!r} is not finite at (tn, fp, fn, tp) = "
-        f"{tuple(sums.detach().moveaxis(-1, 0).tolist())}. If it divides by a sum of "
-        "counts that can be 0, or takes a root of one, use ratio and root of "
-        "sk_anyloss.metrics; if the counts are not finite themselves, lower the "
-        "learning rate and look for huge values in X."
+        f"The metric {name!r} is not finite at (tn, fp, fn, tp) = {numbers}. If it "
+        "divides by a sum of counts that can be 0, or takes a root of one, use ratio "
+        "and root of sk_anyloss.metrics; if the counts are not finite themselves, "
+        "lower the learning rate and look for huge values in X."
     )
 
 
@@ -286,17 +363,54 @@ def _is_plain(metric: Metric) -> bool:
     """Whether a metric takes dual numbers, and finds the same slopes as autograd."""
     counts = torch.tensor([50.0, 4.0, 3.0, 6.0], dtype=torch.float64)
     try:
-        _, partials = value_and_partials(metric, counts.tolist())
+        _, *slopes = value_and_slopes(metric, *counts.tolist())
     except Exception:
         return False
     counts.requires_grad_()
     with torch.enable_grad():
-        (expected,) = torch.autograd.grad(metric(*counts), counts)
-    return bool(np.allclose(partials, expected.numpy(), rtol=1e-9, atol=1e-12))
+        (partials,) = torch.autograd.grad(metric(*counts), counts)
+    tn, fp, fn, tp = partials.tolist()
+    return bool(np.allclose(slopes, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))
+
+
+class _Members:
+    """The metrics of a stack of models, each of them asked once for all its models."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics: list[Metric] = []
+        for metric in metrics:
+            if metric not in self.metrics:
+                self.metrics.append(metric)
+        self.indices = [
+            np.array([i for i, other in enumerate(metrics) if other == metric])
+            for metric in self.metrics
+        ]
+
+    def __call__(self, *counts: np.ndarray) -> np.ndarray:
+        """Values and slopes, of shape (3, K), for four counts of shape (K,)."""
+        table = np.stack(counts)
+        result = np.empty((3, table.shape[1]))
+        for metric, index in zip(self.metrics, self.indices, strict=True):
+            result[:, index] = _of_many(metric, table[:, index])
+        return result
+
+
+def _of_many(metric: Metric, counts: np.ndarray) -> np.ndarray:
+    result = np.empty((3, counts.shape[1]))
+    try:
+        with np.errstate(all="ignore"):
+            result[:] = np.broadcast_arrays(*value_and_slopes(metric, *counts))
+    except ValueError:  # It has a branch, which an array cannot take.
+        for i, column in enumerate(counts.T):
+            result[:, i] = value_and_slopes(metric, *column.tolist())
+    return result
 
 
 class _MeanLoss(SummedLoss):
-    """Weighted mean over the rows of a loss that each row has by itself."""
+    """Weighted mean over the rows of a loss that each row has by itself.
+
+    The sums are the loss and the weight of the negatives, then of the positives.
+    """
 
     has_gradient = True
 
@@ -306,30 +420,44 @@ class _MeanLoss(SummedLoss):
     def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def gradient(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None
-    ) -> tuple[float, Tensor, Tensor]:
-        sums = self.sums(logits, y, sample_weight)
-        numbers = sums.tolist()
-        slope = self.slope_per_row(logits, y) * self.share_of_row(numbers, y)
-        if sample_weight is not None:
-            slope = slope * sample_weight
-        return float(self.of_sums(*numbers)), sums, slope
+    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+        """What the loss of a row of weight 1 counts for, in either class."""
+        factor = ratio(1.0, weight0 + weight1)
+        return factor, factor
 
-    def of_sums(self, total: Any, weight: Any) -> Any:
-        return ratio(total, weight)
-
-    def share_of_row(self, sums: list[float], y: Tensor) -> Any:
-        """Derivative of the loss by the loss of a row of weight 1."""
-        return ratio(1.0, sums[1])
+    def of_sums(self, loss0: Any, weight0: Any, loss1: Any, weight1: Any) -> Any:
+        factor0, factor1 = self.factors(weight0, weight1)
+        return loss0 * factor0 + loss1 * factor1
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        total = weighted_sum(self.per_row(logits, y), sample_weight)
-        weight = weighted_sum(torch.ones_like(y), sample_weight)
-        return torch.stack((total, weight.expand_as(total)), dim=-1)
+        positives = y if sample_weight is None else y * sample_weight
+        negatives = 1 - y if sample_weight is None else sample_weight - positives
+        loss = self.per_row(logits, y)
+        parts = []
+        for members in (negatives, positives):
+            total = weighted_sum(loss, members)
+            parts += [total, weighted_sum(members).expand_as(total)]
+        return torch.stack(parts, dim=-1)
 
     def value(self, sums: Tensor) -> Tensor:
         return self.of_sums(*sums.unbind(-1))
+
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
+        y = rows.targets(len(logits))
+        loss = rows.sums(self.per_row(logits, y))
+        weight = rows.totals()
+        if len(weight) != len(loss):
+            weight = weight.repeat_interleave(len(loss) // len(weight), dim=0)
+        return torch.stack((loss, weight)), self.slope_per_row(logits, y)
+
+    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        if sums.shape[1] == 1:
+            (((loss0, loss1),), ((weight0, weight1),)) = sums.tolist()
+        else:
+            numbers = sums.to("cpu", torch.float64).numpy()
+            (loss0, loss1), (weight0, weight1) = numbers.transpose(0, 2, 1)
+        loss = self.of_sums(loss0, weight0, loss1, weight1)
+        return loss, self.factors(weight0, weight1)
 
 
 class BCE(_MeanLoss):
@@ -401,15 +529,11 @@ class WeightedBCE(BCE):
                 f"and not both 0, for negatives and positives; got {class_weight!r}."
             )
 
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        negatives, positives = 1 - y, y
-        if sample_weight is not None:
-            negatives, positives = negatives * sample_weight, positives * sample_weight
-        parts = (super().sums(logits, y, negatives), super().sums(logits, y, positives))
-        return torch.cat(parts, dim=-1)
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), self.pair
 
     def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        """What the loss of a row of weight 1 counts for, in either class."""
         if self.pair is None:
             # A class that is absent has no mean; the other one then counts alone.
             classes = (weight0 != 0) * 1.0 + (weight1 != 0) * 1.0
@@ -417,14 +541,6 @@ class WeightedBCE(BCE):
         a, b = self.pair
         whole = a * weight0 + b * weight1
         return ratio(a, whole), ratio(b, whole)
-
-    def of_sums(self, total0: Any, weight0: Any, total1: Any, weight1: Any) -> Any:  # type: ignore[override]
-        factor0, factor1 = self.factors(weight0, weight1)
-        return total0 * factor0 + total1 * factor1
-
-    def share_of_row(self, sums: list[float], y: Tensor) -> Tensor:
-        factor0, factor1 = self.factors(sums[1], sums[3])
-        return factor0 + (factor1 - factor0) * y
 
 
 _REGISTRY: dict[str, type[nn.Module]] = {

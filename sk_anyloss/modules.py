@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,30 +20,66 @@ __all__ = ["MLP", "WeightedBatchNorm", "activation_names", "check_hidden"]
 
 Activation = Callable[[Tensor], Tensor]
 
-Derivative = Callable[[Tensor, Tensor], Tensor]
+
+class ActivationByHand(NamedTuple):
+    """An activation, and how to write it and its derivative into a given tensor."""
+
+    function: Activation
+    #: From the input x, into a tensor.
+    write: Callable[[Tensor, Tensor], Any]
+    #: The derivative at the input x, where the output is known, into a tensor.
+    write_slope: Callable[[Tensor, Tensor, Tensor], Any]
 
 
-def _gelu_derivative(x: Tensor, out: Tensor) -> Tensor:
+def _sigmoid_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+    torch.addcmul(out, out, out, value=-1, out=into)
+
+
+def _tanh_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+    torch.mul(out, out, out=into)
+    torch.sub(1, into, out=into)
+
+
+def _gelu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
     normal = torch.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
-    return torch.special.ndtr(x) + x * normal
+    into.copy_(torch.special.ndtr(x) + x * normal)
 
 
-def _silu_derivative(x: Tensor, out: Tensor) -> Tensor:
+def _silu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
     s = torch.sigmoid(x)
-    return s + out * (1 - s)
+    into.copy_(s + out * (1 - s))
 
 
-#: Each activation with its derivative, as a function of input and output.
-ACTIVATIONS: dict[str, tuple[Activation, Derivative]] = {
-    "gelu": (nn.functional.gelu, _gelu_derivative),
-    "leaky_relu": (
-        nn.functional.leaky_relu,
-        lambda x, out: (x > 0).to(x.dtype).mul_(0.99).add_(0.01),
+def _leaky_relu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+    torch.gt(x, 0, out=into)
+    into.mul_(0.99).add_(0.01)
+
+
+def _by_copy(function: Activation) -> Callable[[Tensor, Tensor], Any]:
+    return lambda x, into: into.copy_(function(x))
+
+
+ACTIVATIONS: dict[str, ActivationByHand] = {
+    "gelu": ActivationByHand(
+        nn.functional.gelu, _by_copy(nn.functional.gelu), _gelu_slope
     ),
-    "relu": (torch.relu, lambda x, out: (x > 0).to(x.dtype)),
-    "sigmoid": (torch.sigmoid, lambda x, out: out * (1 - out)),
-    "silu": (nn.functional.silu, _silu_derivative),
-    "tanh": (torch.tanh, lambda x, out: 1 - out * out),
+    "leaky_relu": ActivationByHand(
+        nn.functional.leaky_relu, _by_copy(nn.functional.leaky_relu), _leaky_relu_slope
+    ),
+    "relu": ActivationByHand(
+        torch.relu,
+        lambda x, into: torch.clamp(x, min=0, out=into),
+        lambda x, out, into: torch.gt(x, 0, out=into),
+    ),
+    "sigmoid": ActivationByHand(
+        torch.sigmoid, lambda x, into: torch.sigmoid(x, out=into), _sigmoid_slope
+    ),
+    "silu": ActivationByHand(
+        nn.functional.silu, _by_copy(nn.functional.silu), _silu_slope
+    ),
+    "tanh": ActivationByHand(
+        torch.tanh, lambda x, into: torch.tanh(x, out=into), _tanh_slope
+    ),
 }
 
 
@@ -85,7 +121,7 @@ def check_hidden(hidden: Any) -> tuple[int, ...]:
 def _activation(activation: str | Activation) -> Activation:
     if isinstance(activation, str):
         if activation in ACTIVATIONS:
-            return ACTIVATIONS[activation][0]
+            return ACTIVATIONS[activation].function
     elif callable(activation):
         return activation
     otherwise = "or pass a function from tensor to tensor."
@@ -133,24 +169,17 @@ class WeightedBatchNorm(nn.Module):
         """Normalise the columns of x, by the batch in training, else as learned."""
         if self.training:
             rows = x.new_ones(len(x)) if sample_weight is None else sample_weight
-            normal, _ = self.normalize(x, rows / weighted_sum(rows))
+            share = rows / weighted_sum(rows)
+            mean = share @ x
+            centred = x - mean
+            var = share @ (centred * centred)
+            if len(x) > 1:  # One row has no variance to tell of.
+                self.running_mean.lerp_(mean.detach(), self.momentum)
+                self.running_var.lerp_(var.detach(), self.momentum)
         else:
-            normal = (x - self.running_mean) / torch.sqrt(self.running_var + self.eps)
+            centred, var = x - self.running_mean, self.running_var
+        normal = centred / torch.sqrt(var + self.eps)
         return torch.addcmul(self.bias, normal, self.weight)
-
-    def normalize(self, x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-        """Batch with mean 0 and deviation 1, and the deviation it had.
-
-        The running figures follow. ``share`` holds the weights, summing to one.
-        """
-        mean = share @ x
-        centred = x - mean
-        var = share @ (centred * centred)
-        if len(x) > 1:  # One row has no variance to tell of.
-            self.running_mean.lerp_(mean.detach(), self.momentum)
-            self.running_var.lerp_(var.detach(), self.momentum)
-        spread = torch.sqrt(var + self.eps)
-        return centred / spread, spread
 
 
 class MLP(nn.Module):

@@ -13,14 +13,16 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
-from skorch.callbacks import Callback, EpochTimer, PrintLog
+from skorch.callbacks import Callback, EpochTimer
 from skorch.dataset import unpack_data
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
-from sk_anyloss.batches import Batches, batch_rows
+from sk_anyloss.batches import Batches, Rows, batch_rows
+from sk_anyloss.callbacks import QuietPrintLog
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
+from sk_anyloss.flat import get_stepper, needs_closure
 from sk_anyloss.losses import AnyLoss, SummedLoss, align, not_finite
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.scoring import evaluate
@@ -45,6 +47,32 @@ def single_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Tensor:
+    """Take a step for every batch; return the sums of the epoch.
+
+    Parameters
+    ----------
+    engine : ClosedForm
+        The networks and their losses.
+    stepper
+        What follows the gradient, from :func:`sk_anyloss.flat.get_stepper`.
+    batches : iterable of sequences of Rows
+        The batches.
+
+    Returns
+    -------
+    sums : tensor
+        What the losses add up over the rows, for their ``pull``.
+    """
+    stepper.begin()
+    totals: Any = 0
+    for batch in batches:
+        _, _, sums = engine(batch)
+        stepper.step()
+        totals = totals + sums
+    return totals
 
 
 @contextmanager
@@ -152,7 +180,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
-        return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
+        return [("epoch_timer", EpochTimer()), ("print_log", QuietPrintLog())]
 
     @property
     def classes_(self) -> np.ndarray:
@@ -169,7 +197,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         dtypes = (parameter.dtype for parameter in self.module_.parameters())
         self.dtype_ = next((dtype for dtype in dtypes if dtype.is_floating_point), None)
         self.by_hand_ = supports(self.module_, self.criterion_)
-        self.closed_form_: ClosedForm | None = None  # While an epoch runs.
+        # While a training runs:
+        self.closed_form_: ClosedForm | None = None
+        self.stepper_: Any = None
         return self
 
     def initialized_instance(self, instance_or_cls: Any, kwargs: Any) -> Any:
@@ -206,8 +236,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         super().check_data(X, y)
         if y is None or is_dataset(X):
             return
-        labels = np.unique(to_numpy(y))
-        if get_dim(y) != 1 or not np.isin(labels, (0, 1)).all():
+        labels = to_numpy(y)
+        if get_dim(y) != 1 or not ((labels == 0) | (labels == 1)).all():
+            labels = np.unique(labels)
             raise ValueError(
                 "AnyLossNet needs labels 0 and 1 in one dimension, got the values "
                 f"{labels[:5].tolist()} in {get_dim(y)}; AnyLossClassifier takes any "
@@ -274,6 +305,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     ) -> Any:
         """Run the epochs, on one thread; an interruption keeps what was learned."""
         self.stopped_ = False
+        self.unobserved_ = self._is_unobserved()
         with single_thread():
             try:
                 return super().fit_loop(X, y, epochs, **kw)
@@ -286,7 +318,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                     )
                 raise  # skorch ends the training there.
             finally:
-                self.closed_form_ = None
+                self._release()
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Tell the callbacks; one that ends the training is no interruption."""
@@ -303,8 +335,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         if iterator is None:
             return
         totals: dict[str, Any] = {}
-        if training and self._unobserved(kw):
-            totals["sums"] = self._run_by_hand(iterator)
+        if training and self.unobserved_ and not kw:
+            totals["tally"] = self._run_by_hand(iterator)
             batches: Any = ()
         else:
             batches = iterator
@@ -314,11 +346,14 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
             self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
             self.notify("on_batch_end", batch=batch, training=training, **step)
-            for name in ("sums", "counts"):
+            for name in ("tally", "sums", "counts"):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name].detach()
         self.history.record(f"{prefix}_batch_count", len(iterator))
-        loss = self._value(totals["sums"]).item()
+        if "tally" in totals:
+            loss = self.criterion_.pull(totals["tally"])[0]
+        else:
+            loss = self._value(totals["sums"]).item()
         if not np.isfinite(loss):
             raise ValueError(
                 f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
@@ -331,22 +366,41 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 raise not_finite(metric_name(self.metric), totals["counts"])
             self.history.record(f"{prefix}_score", score)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def _run_by_hand(self, iterator: Any) -> Tensor:
-        self._set_training(True)
-        totals: Any = 0
-        for X, y in iterator:
-            _, _, sums = self._backward_by_hand(X, y)
-            self.optimizer_.step()
-            totals = totals + sums
-        return totals
+        if not self.module_.training:
+            self._set_training(True)
+        engine = self._engine()
+        feed = None
+        if isinstance(iterator, Batches):
+            feed = iterator.feed(self.module_, self.device_)
+        batches = ([self._rows(X, y)] for X, y in iterator) if feed is None else feed
+        if self.stepper_ is None:
+            with torch.inference_mode(False), torch.no_grad():
+                self.stepper_ = get_stepper([self.optimizer_], engine.flat)
+        return train_epoch(engine, self.stepper_, batches)
 
-    def _unobserved(self, fit_params: dict[str, Any]) -> bool:
+    def _engine(self) -> ClosedForm:
+        """The closed form of module and loss, while a training runs."""
+        if self.closed_form_ is None or not self.closed_form_.flat.is_adopted():
+            self._release()
+            with torch.inference_mode(False), torch.no_grad():
+                self.closed_form_ = ClosedForm(self.module_, self.criterion_)
+        return self.closed_form_
+
+    def _release(self) -> None:
+        """Give module and optimiser memory of their own again."""
+        if self.closed_form_ is not None:
+            self.closed_form_.release()
+            if self.stepper_ is not None:
+                self.stepper_.release()
+            self.closed_form_ = self.stepper_ = None
+
+    def _is_unobserved(self) -> bool:
         """Whether steps can be taken by hand, no callback asking about batches."""
         return (
             self.by_hand_
-            and not fit_params
-            and not _needs_closure(self.optimizer_)
+            and not needs_closure(self.optimizer_)
             and not any(
                 getattr(type(callback), event) is not getattr(Callback, event)
                 for _, callback in self.callbacks_
@@ -359,23 +413,27 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self._set_training(True)
         Xi, yi = unpack_data(batch)
         if self.by_hand_ and not fit_params:
-            with torch.no_grad():
-                value, logits, sums = self._backward_by_hand(Xi, yi)
-            return {"loss": torch.tensor(value), "y_pred": logits, "sums": sums}
+            engine = self._engine()
+            engine.flat.adopt()  # The optimiser has dropped its gradients.
+            with torch.inference_mode():
+                value, logits, tally = engine([self._rows(Xi, yi)])
+            # Copies: the engine will use its memory again.
+            return {
+                "loss": torch.tensor(value),
+                "y_pred": logits[0].clone(),
+                "tally": tally,
+            }
         logits = self.infer(Xi, **fit_params)
         sums = self._sums(logits, yi, Xi)
         loss = self._value(sums)
         loss.backward()
         return {"loss": loss, "y_pred": logits, "sums": sums}
 
-    def _backward_by_hand(self, X: Any, y: Any) -> tuple[float, Tensor, Tensor]:
+    def _rows(self, X: Any, y: Any) -> Rows:
         y, weight = self._labels(y, X)
         X = self._as_input(X["X"] if isinstance(X, dict) else X)
-        if y.dtype != X.dtype or (weight is not None and weight.dtype != X.dtype):
-            _, y, weight = align(X[:, 0], y, weight)
-        if self.closed_form_ is None:
-            self.closed_form_ = ClosedForm(self.module_, self.criterion_)
-        return self.closed_form_(X, y, weight)
+        _, y, weight = align(X[:, 0], y, weight)
+        return Rows.of(self.module_.standardize(X), y, weight)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward pass of one batch, with the counts of its decisions."""
@@ -483,12 +541,6 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         decision = self.predict(X)
         counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
         return evaluate(self.metric, counts)
-
-
-def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step has to be told how to evaluate the loss again, as in LBFGS."""
-    parameters = inspect.signature(optimizer.step).parameters.values()
-    return any(parameter.default is inspect.Parameter.empty for parameter in parameters)
 
 
 def _with_weights(X: Any, sample_weight: Any) -> Any:

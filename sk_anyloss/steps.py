@@ -7,8 +7,10 @@ through which ``1 - h`` keeps its digits where ``h`` rounds to 1.
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,8 @@ __all__ = [
     "Step",
     "check_threshold",
     "get_step",
+    "stack_numbers",
+    "stack_steps",
     "step_names",
     "valid_L_range",
 ]
@@ -125,10 +129,10 @@ class Sigmoid(Step):
 
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, ...]:
         # As the base class does it, with each sigmoid taken once.
-        p, p_not = torch.sigmoid(logit), torch.sigmoid(-logit)
+        p, p_not = torch.sigmoid(logit), logit.neg().sigmoid_()
         u = (p - threshold).mul_(self.L)
-        h, h_not = torch.sigmoid(u), torch.sigmoid(-u)
-        return h, h_not, (p * p_not).mul_(h).mul_(h_not).mul_(self.L)
+        h, h_not = torch.sigmoid(u), u.neg_().sigmoid_()
+        return h, h_not, p.mul_(p_not).mul_(h).mul_(h_not).mul_(self.L)
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class Linear(Step):
             raise ValueError(f"delta must lie in (0, 0.5), got {self.delta!r}.")
 
     def _segments(self, threshold: float) -> tuple[float, float, float, float]:
-        m = min(threshold, 1 - threshold)
+        m = 0.5 - abs(threshold - 0.5)  # The lesser of t and 1 - t.
         low = self.delta / (threshold - m / 2)
         middle = (1 - 2 * self.delta) / m
         high = self.delta / (1 - threshold - m / 2)
@@ -191,7 +195,7 @@ class Linear(Step):
 
     def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         m, low, middle, high = self._segments(threshold)
-        outer = torch.where(p < threshold, torch.full_like(p, low), high)
+        outer = torch.where(p < threshold, torch.ones_like(p) * low, high)
         return torch.where((p - threshold).abs() < m / 2, middle, outer)
 
 
@@ -278,6 +282,55 @@ def get_step(step: str | Step, **params: Any) -> Step:
         return _REGISTRY[step](**params)
     otherwise = "or pass an instance of sk_anyloss.steps.Step."
     raise ValueError(unknown("step", step, _REGISTRY, otherwise))
+
+
+def stack_numbers(numbers: Sequence[float], like: Tensor) -> Any:
+    """One number if all are equal, else a column of them, a row a model.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import stack_numbers
+    >>> stack_numbers([0.5, 0.5], torch.zeros(1))
+    0.5
+    >>> stack_numbers([5, 73], torch.zeros(1))
+    tensor([[ 5.],
+            [73.]])
+    """
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    return like.new_tensor(numbers).unsqueeze(-1)
+
+
+def stack_steps(steps: Sequence[Step], like: Tensor) -> Step:
+    """Steps of one type as one step, for logits of shape (K, n).
+
+    Parameters
+    ----------
+    steps : sequence of K steps
+        They may differ in the numbers that they were made with.
+    like : tensor
+        Of the dtype and on the device of the logits.
+
+    Returns
+    -------
+    step : Step
+        The step that does to row k what ``steps[k]`` does.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Sigmoid, stack_steps
+    >>> step = stack_steps([Sigmoid(5), Sigmoid(73)], torch.zeros(1))
+    >>> step(torch.full((2, 1), 0.6))
+    tensor([[0.6225],
+            [0.9993]])
+    """
+    stacked = copy.copy(steps[0])
+    for name in vars(stacked):
+        numbers = [getattr(step, name) for step in steps]
+        object.__setattr__(stacked, name, stack_numbers(numbers, like))
+    return stacked
 
 
 def check_threshold(threshold: float) -> float:
