@@ -4,6 +4,7 @@ from sk_anyloss.classifier import AnyLossClassifier
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.net import AnyLossNet
 from sk_anyloss.scoring import metric_score, metric_scorer
+from sk_anyloss.stack import fit_stack
 
 __version__ = "0.1.0"
 
@@ -12,6 +13,7 @@ __all__ = [
     "AnyLossClassifier",
     "AnyLossNet",
     "__version__",
+    "fit_stack",
     "metric_score",
     "metric_scorer",
 ]

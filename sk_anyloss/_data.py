@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import issparse
 from scipy.special import logit
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
@@ -15,13 +19,56 @@ from torch import nn
 from sk_anyloss.batches import as_tensor
 from sk_anyloss.losses import AnyLoss
 
+#: Rows at a time, where going through all at once would take memory.
+SOME_ROWS = 16_384
 
-def positive_weights(
-    X: Any, y: np.ndarray, sample_weight: Any
-) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Check the weights, and leave out the rows that have none."""
+
+@dataclass
+class Sample:
+    """Rows of a data set to learn from, without a copy of them.
+
+    Parameters
+    ----------
+    rows : ndarray of int or None
+        Which rows; None for all of them.
+    target : ndarray
+        Their labels, 0 or 1.
+    weight : ndarray or None
+        Their weights; None if all are 1.
+    """
+
+    rows: np.ndarray | None
+    target: np.ndarray
+    weight: np.ndarray | None
+
+    def take(self, index: np.ndarray) -> Sample:
+        """Some of these rows."""
+        return Sample(
+            index if self.rows is None else self.rows[index],
+            self.target[index],
+            None if self.weight is None else self.weight[index],
+        )
+
+    def chunks(self, X: Any) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """These rows of X and their weights, some at a time."""
+        for part in gen_batches(len(self.target), SOME_ROWS):
+            rows = X[part if self.rows is None else self.rows[part]]
+            yield rows, None if self.weight is None else self.weight[part]
+
+    def batch(self, X: Any) -> tuple[dict[str, Any], torch.Tensor]:
+        """Rows, weights and labels as the net takes them."""
+        rows = {"X": as_rows(X if self.rows is None else X[self.rows])}
+        if self.weight is not None:
+            rows["sample_weight"] = torch.from_numpy(self.weight.astype(X.dtype))
+        return rows, torch.from_numpy(self.target)
+
+
+def positive_weights(y: np.ndarray, sample_weight: Any) -> tuple[Any, Any]:
+    """Rows that have any weight, None standing for all of them, and their weights."""
+    if sample_weight is None:
+        return None, None
     weight = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        sample_weight, y, dtype=np.float64, ensure_non_negative=True
     )
     used = weight > 0
     if not used.any():
@@ -30,14 +77,18 @@ def positive_weights(
             "positive weight."
         )
     if used.all():
-        return X, y, weight
-    return X[used], y[used], weight[used]
+        return None, weight
+    return np.flatnonzero(used), weight[used]
 
 
 def class_weights(
-    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
+    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None
+) -> np.ndarray | None:
     """Weights of the rows times those of their classes, kept within sane bounds."""
+    if class_weight is None and weight is None:
+        return None
+    if weight is None:
+        weight = np.ones(len(y))
     if class_weight is not None:
         if isinstance(class_weight, str) and class_weight == "balanced":
             # Only the classes that are here: a partial fit may see just one.
@@ -56,12 +107,27 @@ def class_weights(
     if not 1e-9 < top < 1e9:
         # Their scale has no meaning for a metric, but sums of them might overflow.
         weight = weight / top
-    return weight
+    return None if (weight == 1).all() else weight
 
 
-def prior_logit(criterion: nn.Module, target: np.ndarray, weight: np.ndarray) -> float:
+def column_figures(X: Any, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of the columns, as scikit-learn's scaler finds them."""
+    # with_mean=False admits sparse rows; the mean is learned all the same.
+    scaler = StandardScaler(with_mean=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, weight in sample.chunks(X):
+            scaler.partial_fit(rows, sample_weight=weight)
+    if not np.isfinite(scaler.scale_).all():
+        raise ValueError(
+            "X has values too large to be standardised: the variance of a column "
+            "overflows. Scale the columns first."
+        )
+    return scaler.mean_, scaler.scale_
+
+
+def prior_logit(criterion: nn.Module, sample: Sample) -> float:
     """Log-odds of the positives' share of the weight, kept where the step is open."""
-    share = float(np.average(target, weights=weight))
+    share = float(np.average(sample.target, weights=sample.weight))
     low, high = 1e-6, 1 - 1e-6
     if isinstance(criterion, AnyLoss):
         low, high = criterion.step.open_range(criterion.threshold)
@@ -77,14 +143,12 @@ def split_seed(random_state: Any, n: int) -> list[int]:
     return np.random.SeedSequence(random_state).generate_state(n).tolist()
 
 
-def hold_out(
-    X: Any, target: np.ndarray, weight: np.ndarray, fraction: float, seed: int
-) -> tuple[Any, ...]:
+def hold_out(sample: Sample, fraction: float, seed: int) -> tuple[Sample, Sample]:
     """Split into rows to train on and rows to watch, both with both classes."""
     rng = np.random.default_rng(seed)
     chosen = []
     for label in (0, 1):
-        members = rng.permutation(np.flatnonzero(target == label))
+        members = rng.permutation(np.flatnonzero(sample.target == label))
         if len(members) < 2:
             raise ValueError(
                 "early_stopping=True holds out rows of each class, so it needs at "
@@ -93,23 +157,11 @@ def hold_out(
             )
         n_valid = round(fraction * len(members))
         chosen.append(members[: min(max(n_valid, 1), len(members) - 1)])
-    watched = np.zeros(len(target), dtype=bool)
+    watched = np.zeros(len(sample.target), dtype=bool)
     watched[np.concatenate(chosen)] = True
-    train, valid = np.flatnonzero(~watched), np.flatnonzero(watched)
-    parts = (X, target, weight)
-    return *(part[train] for part in parts), *(part[valid] for part in parts)
+    return sample.take(np.flatnonzero(~watched)), sample.take(np.flatnonzero(watched))
 
 
 def as_rows(X: Any) -> Any:
     """Dense rows as a tensor, sparse ones as they are."""
     return X if issparse(X) else as_tensor(X)
-
-
-def as_batch(
-    X: Any, target: np.ndarray, weight: np.ndarray
-) -> tuple[dict[str, Any], torch.Tensor]:
-    """Rows, weights and labels as the net takes them; weights only if they matter."""
-    rows = {"X": as_rows(X)}
-    if (weight != 1).any():
-        rows["sample_weight"] = torch.from_numpy(weight.astype(X.dtype))
-    return rows, torch.from_numpy(target)

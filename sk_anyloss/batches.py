@@ -241,11 +241,10 @@ class Batches:
             dtype = module.layers[0].weight.dtype
             if weight is not None:
                 weight = as_tensor(np.asarray(weight)).to(dtype)
-            group = Group(self.rng, None, weight, module.mean, module.scale)
+            figures = module.mean, module.scale
+            group = Group(np.asarray(y), self.rng, None, weight, *figures)
             widths = [layer.out_features for layer in module.layers]
-            self._feed = Feed(
-                X, np.asarray(y), [group], self.rows, max(widths), dtype, device
-            )
+            self._feed = Feed(X, [group], len(self), max(widths), dtype, device)
         return self._feed
 
 
@@ -282,6 +281,8 @@ class Group:
 
     Parameters
     ----------
+    target : ndarray
+        Labels of its rows, 0 or 1.
     rng : numpy.random.Generator or None
         Where the order of the rows comes from; None leaves them in theirs.
     rows : ndarray of int or None
@@ -292,6 +293,7 @@ class Group:
         How to standardise them.
     """
 
+    target: np.ndarray
     rng: np.random.Generator | None = None
     rows: np.ndarray | None = None
     weight: Tensor | None = None
@@ -309,12 +311,10 @@ class Feed:
     ----------
     X : tensor or sparse matrix of shape (n, d)
         All rows.
-    y : ndarray of shape (n,)
-        Their labels, 0 or 1.
     groups : sequence of Group
-        Who trains on which of them. All must come to the same number of batches.
-    rows : int
-        The most rows in a batch.
+        Who trains on which of them.
+    n_batches : int
+        Number of batches in an epoch.
     width : int
         The most numbers that all models together need for a row within the network.
     dtype : torch.dtype
@@ -328,7 +328,7 @@ class Feed:
     >>> import torch
     >>> from sk_anyloss.batches import Feed, Group
     >>> X, y = torch.arange(10.0).reshape(5, 2), np.array([0, 1, 0, 1, 0])
-    >>> feed = Feed(X, y, [Group()], rows=3, width=2, dtype=torch.float32)
+    >>> feed = Feed(X, [Group(y)], n_batches=2, width=2, dtype=torch.float32)
     >>> [batch[0].X.shape for batch in feed]
     [torch.Size([2, 2]), torch.Size([3, 2])]
     """
@@ -336,78 +336,102 @@ class Feed:
     def __init__(
         self,
         X: Any,
-        y: np.ndarray,
         groups: Sequence[Group],
-        rows: int,
+        n_batches: int,
         width: int,
         dtype: torch.dtype,
         device: Any = None,
     ) -> None:
-        self.X, self.y, self.groups = X, y, list(groups)
-        self.target = as_tensor(y).to(dtype)
-        self.orders: list[np.ndarray | None] = [None] * len(self.groups)
-        sizes = [len(y) if g.rows is None else len(g.rows) for g in self.groups]
-        self.n_batches = math.ceil(max(sizes) / rows)
-        bounds = np.array([_bounds(size, self.n_batches) for size in sizes])
-        G, d = len(self.groups), X.shape[1]
-        in_piece = max(1, PIECE_SIZE // max(G * d, width))
-        in_block = max(1, BLOCK_SIZE // (G * d))
-        self.plan = _plan(bounds, in_block, in_piece)
-        room = max(block.stop for blocks in self.plan for block in blocks)
+        self.X, self.groups, self.n_batches = X, list(groups), n_batches
+        self.shape = len(groups), X.shape[1]
+        sizes = [len(group.target) for group in groups]
+        # What the groups have comes behind each other.
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.target = as_tensor(_join([group.target for group in groups])).to(dtype)
+        self.weight: Tensor | None = None
+        if any(group.weight is not None for group in groups):
+            weights = [
+                torch.ones(size, dtype=dtype) if group.weight is None else group.weight
+                for group, size in zip(groups, sizes, strict=True)
+            ]
+            self.weight = torch.cat(weights)
+        self.rows: np.ndarray | None = None
+        if len(groups) > 1 or groups[0].rows is not None:
+            self.rows = _join(
+                [
+                    np.arange(size) if group.rows is None else group.rows
+                    for group, size in zip(groups, sizes, strict=True)
+                ]
+            )
+        self.mean = _figures([group.mean for group in groups])
+        self.scale = _figures([group.scale for group in groups])
+        self.order: np.ndarray | None = None
+        G, d = self.shape
+        self.plan = _plan(
+            np.array([_bounds(size, n_batches) for size in sizes]),
+            self.starts,
+            in_block=max(1, BLOCK_SIZE // (G * d)),
+            in_piece=max(1, PIECE_SIZE // max(G * d, width)),
+        )
+        room = G * max(block.stop for blocks in self.plan for block in blocks)
+        self.memory = [
+            torch.empty(room * columns, dtype=dtype, device=device)
+            for columns in (d, 2, 1)
+        ]
         self.filled: _Block | None = None
-        self.buffer = torch.empty((G, room, d), dtype=dtype, device=device)
-        self.table = self.buffer.new_empty((G, 2, room))
-        self.labels = self.buffer.new_empty((G, room))
         self.views: dict[Any, Rows] = {}
 
     def __len__(self) -> int:
         return self.n_batches
 
     def __iter__(self) -> Iterator[Sequence[Rows]]:
-        if self.n_batches > 1:
+        if self.n_batches > 1 and self.groups[0].rng is not None:
             self.filled = None
-            self.orders = [self._order(group) for group in self.groups]
+            orders = [stratified_order(g.target, g.rng) for g in self.groups]  # type: ignore[arg-type]
+            for start, order in zip(self.starts[1:], orders[1:], strict=True):
+                order += start
+            self.order = _join(orders)
         for blocks in self.plan:
             if len(blocks) > 1:
                 yield _Pieces(self, blocks)
             else:
                 self.fill(blocks[0])
-                yield from ([self.view(cut)] for cut in blocks[0].cuts)
+                yield from ([self.view(blocks[0], cut)] for cut in blocks[0].cuts)
 
-    def _order(self, group: Group) -> np.ndarray | None:
-        if group.rng is None:
-            return None
-        y = self.y if group.rows is None else self.y[group.rows]
-        return stratified_order(y, group.rng)
+    def _within(self, stop: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Memory for the rows, the weights and the labels of a block."""
+        G, d = self.shape
+        shapes = ((G, stop, d), (G, 2, stop), (G, stop))
+        X, table, labels = (
+            memory[: math.prod(shape)].view(shape)
+            for memory, shape in zip(self.memory, shapes, strict=True)
+        )
+        return X, table, labels
 
     def fill(self, block: _Block) -> None:
         """Gather the rows of a block, standardise them, and note their weights."""
         if self.filled is block:
             return
         self.filled = block
-        for g, group in enumerate(self.groups):
-            order, places = self.orders[g], block.places[g]
-            if order is not None:
-                places = order[places]
-            rows = places if group.rows is None else group.rows[places]
-            into = self.buffer[g, : block.stop]
-            self._gather(rows, into)
-            if group.mean is not None:
-                into.sub_(group.mean)
-            if group.scale is not None:
-                into.div_(group.scale)
-            y = _take(self.target, rows)
-            negatives, positives = self.table[g, :, : block.stop]
-            self.labels[g, : block.stop] = y
-            if group.weight is None:
-                positives.copy_(y)
-                torch.sub(1, y, out=negatives)
-            else:
-                weight = _take(group.weight, places)
-                torch.mul(weight, y, out=positives)
-                torch.sub(weight, positives, out=negatives)
-            if len(block.padding[g]):
-                self.table[g, :, block.padding[g]] = 0
+        places = block.places if self.order is None else self.order[block.places]
+        X, table, labels = self._within(block.stop)
+        rows = places if self.rows is None else self.rows[places]
+        self._gather(rows, X.flatten(0, 1))
+        if self.mean is not None:
+            X.sub_(self.mean)
+        if self.scale is not None:
+            X.div_(self.scale)
+        labels.copy_(_take(self.target, places).view(labels.shape))
+        negatives, positives = table.unbind(1)
+        if self.weight is None:
+            positives.copy_(labels)
+            torch.sub(1, labels, out=negatives)
+        else:
+            weight = _take(self.weight, places).view(labels.shape).to(labels.device)
+            torch.mul(weight, labels, out=positives)
+            torch.sub(weight, positives, out=negatives)
+        for g, row in block.padding:
+            table[g, :, row] = 0
 
     def _gather(self, rows: Any, into: Tensor) -> None:
         X = self.X
@@ -417,27 +441,35 @@ class Feed:
         else:
             into.copy_(_take(X, rows))
 
-    def view(self, cut: tuple[int, int, bool]) -> Rows:
-        """The rows of a batch, or of a piece of one, within the block."""
-        if cut not in self.views:
+    def view(self, block: _Block, cut: tuple[int, int, bool]) -> Rows:
+        """The rows of a batch, or of a piece of one, within a block."""
+        if (block.stop, cut) not in self.views:
             start, stop, even = cut
-            X = self.buffer[:, start:stop]
-            X = X if len(self.groups) > 1 else X[0]
-            even = even and all(group.weight is None for group in self.groups)
-            table, labels = self.table[:, :, start:stop], self.labels[:, start:stop]
-            classes = ClassWeights(table, labels, even)
-            self.views[cut] = Rows(X, X.mT, classes, stop - start)
-        return self.views[cut]
+            X, table, labels = self._within(block.stop)
+            X = X[:, start:stop] if len(self.groups) > 1 else X[0, start:stop]
+            even = even and self.weight is None
+            classes = ClassWeights(table[..., start:stop], labels[:, start:stop], even)
+            self.views[block.stop, cut] = Rows(X, X.mT, classes, stop - start)
+        return self.views[block.stop, cut]
+
+
+def _join(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _figures(of_groups: list[Tensor | None]) -> Tensor | None:
+    known = [figures for figures in of_groups if figures is not None]
+    return torch.stack(known).unsqueeze(1) if known else None
 
 
 @dataclass(eq=False)
 class _Block:
     """Batches, or a piece of one, that are gathered together."""
 
-    #: Where the rows of each group come from in its order.
-    places: list[Any]
-    #: Where a group that has a row less than others is filled up.
-    padding: list[np.ndarray]
+    #: Where the rows come from in the order of the epoch, group by group.
+    places: Any
+    #: Group and row where one that has a row less than others is filled up.
+    padding: list[tuple[int, int]]
     #: Start and stop of each batch, and whether no group is filled up there.
     cuts: list[tuple[int, int, bool]]
 
@@ -458,56 +490,57 @@ class _Pieces(Sequence[Rows]):
     def __getitem__(self, i: Any) -> Any:
         block = self.blocks[i]
         self.feed.fill(block)
-        return self.feed.view(block.cuts[0])
+        return self.feed.view(block, block.cuts[0])
 
 
-def _plan(bounds: np.ndarray, in_block: int, in_piece: int) -> list[list[_Block]]:
+def _plan(
+    bounds: np.ndarray, offsets: np.ndarray, in_block: int, in_piece: int
+) -> list[list[_Block]]:
     """Blocks of whole batches by themselves, and lists of the pieces of larger ones.
 
-    ``bounds`` holds the bounds of all batches in each group, of shape (G, batches + 1).
+    ``bounds`` holds the bounds of the batches in each group, of shape (G, batches + 1),
+    and ``offsets`` where the groups start.
     """
-    starts, sizes = bounds[:, :-1].T, np.diff(bounds).T
+    starts, sizes = (bounds[:, :-1] + offsets[:, None]).T, np.diff(bounds).T
     plan: list[list[_Block]] = []
     waiting: list[tuple[np.ndarray, np.ndarray]] = []
+    waiting_rows = 0
     for start, size in zip(starts, sizes, strict=True):
-        waiting_rows = sum(n.max() for _, n in waiting)
-        if waiting and waiting_rows + size.max() > in_block:
+        length = size.max()
+        if waiting and waiting_rows + length > in_block:
             plan.append([_block(waiting)])
-            waiting = []
-        if size.max() <= in_piece:
+            waiting, waiting_rows = [], 0
+        if length <= in_piece:
             waiting.append((start, size))
-            continue
-        n_pieces = math.ceil(size.max() / in_piece)
-        cuts = np.array([_bounds(n, n_pieces) for n in size])
-        plan.append([_block([(start + a, b - a)]) for a, b in pairwise(cuts.T)])
+            waiting_rows += length
+        else:
+            n_pieces = math.ceil(length / in_piece)
+            cuts = np.array([_bounds(n, n_pieces) for n in size]).T
+            plan.append([_block([(start + a, b - a)]) for a, b in pairwise(cuts)])
     if waiting:
         plan.append([_block(waiting)])
     return plan
 
 
 def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
-    """From the start and size of each batch in each group."""
+    """From the start and size of consecutive batches in each group."""
     lengths = [int(size.max()) for _, size in batches]
     ends = np.cumsum(lengths).tolist()
-    cuts = [
-        (end - length, end, bool((size == length).all()))
-        for end, length, (_, size) in zip(ends, lengths, batches, strict=True)
-    ]
-    places: list[Any] = []
-    padding = []
-    for g in range(len(batches[0][0])):
-        first = int(batches[0][0][g])
-        filled = [
-            np.minimum(np.arange(length), size[g] - 1) + start[g]
-            for length, (start, size) in zip(lengths, batches, strict=True)
-        ]
-        short = [
-            np.arange(end - length + size[g], end)
-            for end, length, (_, size) in zip(ends, lengths, batches, strict=True)
-        ]
-        padding.append(np.concatenate(short))
-        whole = not len(padding[-1])
-        places.append(
-            slice(first, first + ends[-1]) if whole else np.concatenate(filled)
+    cuts = []
+    padding: list[tuple[int, int]] = []
+    for end, length, (_, size) in zip(ends, lengths, batches, strict=True):
+        cuts.append((end - length, end, bool((size == length).all())))
+        for g in np.flatnonzero(size < length).tolist():
+            padding += [(g, row) for row in range(end - length + size[g], end)]
+    firsts = batches[0][0]
+    if len(firsts) == 1:
+        places: Any = slice(int(firsts[0]), int(firsts[0]) + ends[-1])
+    else:
+        places = np.concatenate(
+            [
+                start[g] + np.minimum(np.arange(length), size[g] - 1)
+                for g in range(len(firsts))
+                for length, (start, size) in zip(lengths, batches, strict=True)
+            ]
         )
     return _Block(places, padding, cuts)

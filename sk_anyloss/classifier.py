@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,17 +13,17 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, gen_batches
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch.helper import predefined_split
 from torch import nn
 
 from sk_anyloss._data import (
-    as_batch,
+    Sample,
     as_rows,
     class_weights,
+    column_figures,
     hold_out,
     positive_weights,
     prior_logit,
@@ -42,8 +42,13 @@ from sk_anyloss.steps import Step, get_step
 
 __all__ = ["AnyLossClassifier"]
 
-#: Rows at a time, where going through all at once would take memory.
-SOME_ROWS = 16_384
+
+class Job(NamedTuple):
+    """What an estimator has to do in ``fit``, once the data are looked at."""
+
+    sample: Sample
+    held_out: Sample | None
+    seeds: list[int]
 
 
 class AnyLossClassifier(ClassifierMixin, BaseEstimator):
@@ -260,9 +265,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before.
         """
         going_on = self.warm_start and hasattr(self, "net_")
-        with _restored_on_error(self):
-            X = self._fit(X, y, sample_weight, going_on)
-            self._warn_if_constant(X)
+        with restored_on_error(self):
+            self._fit(X, y, sample_weight, going_on)
         return self
 
     def partial_fit(
@@ -292,7 +296,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             balances within these rows.
         """
         going_on = hasattr(self, "net_")
-        with _restored_on_error(self):
+        with restored_on_error(self):
             self._fit(X, y, sample_weight, going_on, partial=True, classes=classes)
         return self
 
@@ -304,22 +308,46 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         going_on: bool,
         partial: bool = False,
         classes: Any = None,
-    ) -> Any:
-        """Train a new net, or go on with the one there is; return the rows used.
+    ) -> None:
+        """Train a new net, or go on with the one there is.
 
         A partial fit is one epoch without early stopping, and may see one class only.
         """
         check_params(self)
-        X, y = validate_data(
+        X, y = self._validate(X, y, reset=not going_on)
+        job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
+        if going_on:
+            net = self.net_
+            net.follow(self._build_criterion(), self.metric, self.threshold)
+        else:
+            net = self._build_net(X, job)
+        self._train(net, X, job, partial)
+        self._finish(net, X, job, watch=not partial)
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        return validate_data(
             self,
             X,
             y,
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             order="C",
-            reset=not going_on,
+            reset=reset,
         )
-        X, y, weight = positive_weights(X, y, sample_weight)
+
+    def _prepare(
+        self,
+        y: np.ndarray,
+        sample_weight: Any,
+        dtype: Any,
+        going_on: bool = False,
+        partial: bool = False,
+        classes: Any = None,
+    ) -> Job:
+        """Settle classes, weights and which rows to train on, without copying any."""
+        rows, weight = positive_weights(y, sample_weight)
+        if rows is not None:
+            y = y[rows]
         check_classification_targets(y)
         labels = np.unique(y)
         if partial and classes is not None:
@@ -329,44 +357,46 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             self._check_same_network()
         else:
             self._set_classes(labels)
-        target = (y == self.pos_label_).astype(X.dtype)
+        target = (y == self.pos_label_).astype(dtype)
         weight = class_weights(self.class_weight, self.classes_, y, weight)
         seeds = split_seed(self.random_state, 3)
-        held_out = None
+        sample, held_out = Sample(rows, target, weight), None
         if self.early_stopping and not partial:
-            fraction = self.validation_fraction
-            X, target, weight, *held_out = hold_out(
-                X, target, weight, fraction, seeds[2]
-            )
-        if going_on:
-            net = self.net_
-            net.follow(self._build_criterion(), self.metric, self.threshold)
-        else:
-            net = self._build_net(X, target, weight, seeds)
-        self._train(net, as_batch(X, target, weight), held_out, partial)
-        self.net_ = net
-        # An epoch that was interrupted has no figures.
-        self.loss_curve_ = _column(net, "train_loss")
-        self.n_iter_ = len(self.loss_curve_)
-        self.validation_scores_ = _column(net, "valid_score") if held_out else None
-        return X
+            sample, held_out = hold_out(sample, self.validation_fraction, seeds[2])
+        return Job(sample, held_out, seeds)
 
-    def _train(self, net: AnyLossNet, rows: Any, held_out: Any, partial: bool) -> None:
+    def _train(self, net: AnyLossNet, X: Any, job: Job, partial: bool) -> None:
         """Run the epochs; a net that was trained before goes on as we are set now."""
         net.set_params(max_epochs=1 if partial else self.max_epochs)
         net.batch_size, net.verbose = self.batch_size, self.verbose
         if net.lr != self.lr:
             net.set_params(lr=self.lr)
-        stopper = dict(net.callbacks_)["early_stopping"]
-        stopper.patience, stopper.tol = self.n_iter_no_change, self.tol
-        if held_out:
-            net.train_split = predefined_split(net.get_dataset(*as_batch(*held_out)))
+        self._set_patience(net)
+        if job.held_out is not None:
+            valid = net.get_dataset(*job.held_out.batch(X))
+            net.train_split = predefined_split(valid)
         try:
             with restored_net_on_error(net):
-                net.partial_fit(*rows)
+                net.partial_fit(*job.sample.batch(X))
         finally:
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None
+
+    def _set_patience(self, net: AnyLossNet) -> StopOnScore:
+        stopper = dict(net.callbacks_)["early_stopping"]
+        stopper.patience, stopper.tol = self.n_iter_no_change, self.tol
+        return stopper
+
+    def _finish(self, net: AnyLossNet, X: Any, job: Job, watch: bool) -> None:
+        """Take over what was learned; ``watch`` for a model that learned nothing."""
+        self.net_ = net
+        # An epoch that was interrupted has no figures.
+        self.loss_curve_ = _column(net, "train_loss")
+        self.n_iter_ = len(self.loss_curve_)
+        watched = job.held_out is not None
+        self.validation_scores_ = _column(net, "valid_score") if watched else None
+        if watch:
+            self._warn_if_constant(X, job.sample)
 
     def _check_same_classes(self, labels: np.ndarray, partial: bool) -> None:
         strange = np.setdiff1d(labels, self.classes_).tolist()
@@ -411,42 +441,32 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         return bool(self.pos_label_ == self.classes_[1])
 
     def _build_net(
-        self, X: Any, target: np.ndarray, weight: np.ndarray, seeds: list[int]
+        self, X: Any, job: Job, figures: tuple[np.ndarray, np.ndarray] | None = None
     ) -> AnyLossNet:
-        wide = X.dtype == np.float64 or X.shape[0] <= FULL_BATCH_ROWS
+        """A new net; ``figures`` are those of the columns, if they are known."""
+        few = len(job.sample.target) <= FULL_BATCH_ROWS
+        wide = X.dtype == np.float64 or few
         wide = wide and torch.device(self.device).type != "mps"  # It has no float64.
-        scaler = None
+        mean = scale = None
         if self.standardize:
-            # with_mean=False admits sparse rows; the mean is learned all the same.
-            scaler = StandardScaler(with_mean=False)
-            with np.errstate(over="ignore", invalid="ignore"):
-                # Some rows at a time: it makes copies of what it is given.
-                for rows in gen_batches(X.shape[0], SOME_ROWS):
-                    scaler.partial_fit(X[rows], sample_weight=weight[rows])
-            if not np.isfinite(scaler.scale_).all():
-                raise ValueError(
-                    "X has values too large to be standardised: the variance of a "
-                    "column overflows. Scale the columns first."
-                )
+            mean, scale = figures or column_figures(X, job.sample)
         criterion = self._build_criterion()
         if self.output_bias == "prior":
-            output_bias = prior_logit(criterion, target, weight)
+            output_bias = prior_logit(criterion, job.sample)
         else:
             output_bias = float(self.output_bias)
-        module = MLP(
-            n_features=X.shape[1],
-            hidden=self.hidden,
-            activation=self.activation,
-            batch_norm=self.batch_norm,
-            mean=scaler and scaler.mean_,
-            scale=scaler and scaler.scale_,
-            output_bias=output_bias,
-            dtype=torch.float64 if wide else torch.float32,
-            random_state=seeds[0],
-        )
         callbacks = [*(self.callbacks or []), ("early_stopping", StopOnScore())]
         net = AnyLossNet(
-            module,
+            MLP,
+            module__n_features=X.shape[1],
+            module__hidden=self.hidden,
+            module__activation=self.activation,
+            module__batch_norm=self.batch_norm,
+            module__mean=mean,
+            module__scale=scale,
+            module__output_bias=output_bias,
+            module__dtype=torch.float64 if wide else torch.float32,
+            module__random_state=job.seeds[0],
             metric=self.metric,
             threshold=self.threshold,
             criterion=criterion,
@@ -455,7 +475,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             batch_size=self.batch_size,
             callbacks=callbacks,
             device=self.device,
-            random_state=seeds[1],
+            random_state=job.seeds[1],
             verbose=self.verbose,
         )
         # What cannot be changed on the way: see _check_same_network.
@@ -470,10 +490,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         params = {"L": self.L} if self.step == "sigmoid" else {}
         return AnyLoss(self.metric, get_step(self.step, **params), self.threshold)
 
-    def _warn_if_constant(self, X: Any) -> None:
+    def _warn_if_constant(self, X: Any, sample: Sample) -> None:
         decided: set[bool] = set()
-        for rows in gen_batches(X.shape[0], SOME_ROWS):
-            decided.update((self._decide(X[rows]) > 0).tolist())
+        for rows, _ in sample.chunks(X):
+            decided.update((self._decide(rows) > 0).tolist())
             if len(decided) == 2:
                 break
         else:
@@ -487,7 +507,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.max_epochs}), {of_the_step}class_weight='balanced', "
                 "output_bias=0 or another random_state.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
     def _decide(self, X: Any) -> np.ndarray:
@@ -593,7 +613,7 @@ def _column(net: AnyLossNet, name: str) -> list[float]:
 
 
 @contextmanager
-def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
     """Put back all attributes of an estimator if its fit fails."""
     before = dict(vars(estimator))
     try:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-__all__ = ["FlatModules", "get_stepper", "needs_closure"]
+__all__ = ["FlatModules", "get_stepper", "has_flat_step", "needs_closure"]
 
 
 class FlatModules:
@@ -283,28 +283,32 @@ def get_stepper(
         An object with ``begin``, ``step`` and ``release``. None if there is no step
         without evaluating the loss again, as in LBFGS, or none for all modules at once.
     """
-    first = optimizers[0]
-    flat_step = _FLAT.get(type(first))
-    if flat_step is not None and all(
-        _is_plain(optimizer, own, flat_step.plain)
-        for optimizer, own in zip(optimizers, flat.sources, strict=True)
-    ):
-        return flat_step(optimizers, flat)
-    if len(optimizers) > 1 or needs_closure(first):
+    if all(has_flat_step(optimizer) for optimizer in optimizers):
+        return _FLAT[type(optimizers[0])](optimizers, flat)
+    if len(optimizers) > 1 or needs_closure(optimizers[0]):
         return None
     return _TorchStep(optimizers)
 
 
-def _is_plain(
-    optimizer: torch.optim.Optimizer,
-    parameters: dict[str, nn.Parameter],
-    plain: dict[str, Any],
-) -> bool:
+def has_flat_step(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the optimiser's step is known here, with the options that it has.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.flat import has_flat_step
+    >>> parameters = [torch.nn.Parameter(torch.zeros(2))]
+    >>> has_flat_step(torch.optim.Adam(parameters))
+    True
+    >>> has_flat_step(torch.optim.RMSprop(parameters))
+    False
+    """
+    flat_step = _FLAT.get(type(optimizer))
     group, *others = optimizer.param_groups
     return (
-        not others
-        and {id(p) for p in group["params"]} == {id(p) for p in parameters.values()}
-        and all(group[name] == value for name, value in plain.items())
+        flat_step is not None
+        and not others
+        and all(group[name] == value for name, value in flat_step.plain.items())
         and not isinstance(group["lr"], Tensor)
     )
 

@@ -12,6 +12,7 @@ import copy
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,8 @@ class AnyLoss(SummedLoss):
         self.name = metric_name(metric)
         self.step = get_step(step)
         self.threshold = check_threshold(threshold)
-        self.has_gradient = _is_plain(self.metric)
+        named = isinstance(metric, str)
+        self.has_gradient = (_is_plain_once if named else _is_plain)(self.metric)
         self.members: _Members | None = None
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
@@ -322,6 +324,14 @@ def check_metric(metric: str | Metric) -> Metric:
     ValueError: The metric '<lambda>' must be differentiable: ...
     """
     function, name = get_metric(metric), metric_name(metric)
+    if isinstance(metric, str):
+        _check_once(function, name)
+    else:
+        _check_function(function, name)
+    return function
+
+
+def _check_function(function: Metric, name: str) -> None:
     counts = torch.tensor([50.0, 4.0, 3.0, 6.0], dtype=torch.float64)
     counts.requires_grad_()
     advice = (
@@ -356,7 +366,9 @@ def check_metric(metric: str | Metric) -> Metric:
             f"The metric {name!r} returned {value.item()} for (tn, fp, fn, tp) = "
             f"{tuple(counts.tolist())}; it must be finite."
         )
-    return function
+
+
+_check_once = lru_cache(_check_function)
 
 
 def _is_plain(metric: Metric) -> bool:
@@ -371,6 +383,9 @@ def _is_plain(metric: Metric) -> bool:
         (partials,) = torch.autograd.grad(metric(*counts), counts)
     tn, fp, fn, tp = partials.tolist()
     return bool(np.allclose(slopes, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))
+
+
+_is_plain_once = lru_cache(_is_plain)
 
 
 class _Members:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import skip_init
 
 from sk_anyloss._names import unknown
 from sk_anyloss.counts import weighted_sum
@@ -182,6 +181,13 @@ class WeightedBatchNorm(nn.Module):
         return torch.addcmul(self.bias, normal, self.weight)
 
 
+class _Linear(nn.Linear):
+    """A linear layer that waits for its weights; torch's own draws them globally."""
+
+    def reset_parameters(self) -> None:
+        pass
+
+
 class MLP(nn.Module):
     """Multi-layer perceptron with one logit as output.
 
@@ -240,10 +246,8 @@ class MLP(nn.Module):
             tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
             self.register_buffer(name, tensor)
         widths = [n_features, *hidden, 1]
-        # skip_init: the default initialisation would move torch's global generator.
         self.layers = nn.ModuleList(
-            skip_init(nn.Linear, n_in, n_out, dtype=dtype)
-            for n_in, n_out in pairwise(widths)
+            _Linear(n_in, n_out, dtype=dtype) for n_in, n_out in pairwise(widths)
         )
         self.norms = nn.ModuleList(
             WeightedBatchNorm(width, dtype=dtype) for width in hidden if batch_norm

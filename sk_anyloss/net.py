@@ -195,7 +195,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self.weighs_rows_ = "sample_weight" in parameters
         self.device_ = None if self.device is None else torch.device(self.device)
         dtypes = (parameter.dtype for parameter in self.module_.parameters())
-        self.dtype_ = next((dtype for dtype in dtypes if dtype.is_floating_point), None)
+        self.dtype_: Any = next((d for d in dtypes if d.is_floating_point), None)
         self.by_hand_ = supports(self.module_, self.criterion_)
         # While a training runs:
         self.closed_form_: ClosedForm | None = None
@@ -349,21 +349,39 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             for name in ("tally", "sums", "counts"):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name].detach()
-        self.history.record(f"{prefix}_batch_count", len(iterator))
         if "tally" in totals:
             loss = self.criterion_.pull(totals["tally"])[0]
         else:
             loss = self._value(totals["sums"]).item()
+        self.record_epoch(prefix, len(iterator), loss, totals.get("counts"))
+
+    def record_epoch(
+        self, prefix: str, n_batches: int, loss: float, counts: Any = None
+    ) -> None:
+        """Write an epoch's figures into the history, unless they are not finite.
+
+        Parameters
+        ----------
+        prefix : 'train' or 'valid'
+            What they are figures of.
+        n_batches : int
+            Number of batches.
+        loss : float
+            The loss.
+        counts : tensor of shape (4,), default=None
+            TN, FP, FN and TP of the decisions, for the score.
+        """
+        self.history.record(f"{prefix}_batch_count", n_batches)
         if not np.isfinite(loss):
             raise ValueError(
                 f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
                 f"the learning rate (lr={self.lr})."
             )
         self.history.record(f"{prefix}_loss", loss)
-        if "counts" in totals:
-            score = float(get_metric(self.metric)(*totals["counts"]))
+        if counts is not None:
+            score = float(get_metric(self.metric)(*counts))
             if not np.isfinite(score):
-                raise not_finite(metric_name(self.metric), totals["counts"])
+                raise not_finite(metric_name(self.metric), counts)
             self.history.record(f"{prefix}_score", score)
 
     @torch.inference_mode()

@@ -84,11 +84,10 @@ class Step:
         """
         goal = torch.tensor([0.05, 0.95], dtype=torch.float64)
         low, high = torch.zeros_like(goal), torch.ones_like(goal)
-        for _ in range(50):  # Bisection: h never falls as p rises.
-            middle = (low + high) / 2
-            below = self(middle, threshold) < goal
-            low = torch.where(below, middle, low)
-            high = torch.where(below, high, middle)
+        for _ in range(5):  # h never falls as p rises: look closer and closer.
+            grid = low + (high - low) * torch.linspace(0, 1, 1025)[:, None].double()
+            last = (self(grid, threshold) < goal).sum(0).clamp(1, 1024)
+            low, high = grid.gather(0, torch.stack((last - 1, last)))
         start, end = high.tolist()
         return start, end
 
