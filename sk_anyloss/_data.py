@@ -59,7 +59,7 @@ class Sample:
         """Rows, weights and labels as the net takes them."""
         rows = {"X": as_rows(X if self.rows is None else X[self.rows])}
         if self.weight is not None:
-            rows["sample_weight"] = torch.from_numpy(self.weight.astype(X.dtype))
+            rows["sample_weight"] = as_tensor(self.weight.astype(X.dtype))
         return rows, torch.from_numpy(self.target)
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from sk_anyloss._data import Sample, as_rows, column_figures
 from sk_anyloss._params import check_params
-from sk_anyloss.batches import PIECE_SIZE, Feed, Group, batch_rows
+from sk_anyloss.batches import PIECE_SIZE, Feed, Group, as_tensor, batch_rows
 from sk_anyloss.classifier import AnyLossClassifier, Job, restored_on_error
 from sk_anyloss.closed_form import ClosedForm
 from sk_anyloss.flat import get_stepper, has_flat_step
@@ -157,7 +157,7 @@ class _Member:
         """The rows of this member and its group."""
         sample, module, weight = self.job.sample, self.net.module_, None
         if sample.weight is not None:
-            weight = torch.from_numpy(sample.weight).to(self.net.dtype_)
+            weight = as_tensor(sample.weight).to(self.net.dtype_)
         return Group(
             sample.target,
             self.net.rng_,

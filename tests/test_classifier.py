@@ -8,7 +8,9 @@ import pytest
 import scipy.sparse
 import sklearn.metrics
 import torch
+from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
@@ -607,3 +609,54 @@ def test_single_rows_do_not_ruin_the_normalisation(imbalanced):
     for i in range(50):
         model.partial_fit(X[i : i + 1], y[i : i + 1])
     assert model.score(X, y) == pytest.approx(before, abs=0.02)
+
+
+def one_fit_of_many(seed):
+    X, y = make_classification(200, 5, random_state=seed)
+    fit(X, y, max_epochs=2)
+    return torch.get_num_threads()
+
+
+def test_threads_are_given_back_and_workers_keep_to_theirs():
+    before = torch.get_num_threads()
+    assert one_fit_of_many(0) == before
+    threads = Parallel(n_jobs=2)(delayed(one_fit_of_many)(seed) for seed in range(2))
+    assert max(threads) <= max(before, 1)
+
+
+def test_training_runs_on_one_thread(imbalanced):
+    seen = []
+
+    class Look(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            seen.append(torch.get_num_threads())
+
+    fit(*imbalanced, max_epochs=2, callbacks=[Look()])
+    assert set(seen) == {1}
+
+
+@pytest.mark.parametrize("params", [{}, {"batch_norm": False}, {"hidden": (3, 2)}])
+def test_a_full_batch_in_pieces_is_the_same_model(params, imbalanced, monkeypatch):
+    X, y = imbalanced
+    weight = np.random.default_rng(0).random(300)
+    settings = {"batch_size": 1.0, "max_epochs": 30, "lr": 0.05, **params}
+    whole = fit(X, y, sample_weight=weight, **settings)
+    monkeypatch.setattr("sk_anyloss.batches.PIECE_SIZE", 100)
+    pieces = fit(X, y, sample_weight=weight, **settings)
+    np.testing.assert_allclose(
+        whole.decision_function(X), pieces.decision_function(X), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
+    X, y = imbalanced
+    fast = fit(X, y, random_state=0)
+    slow = clone(fast)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sk_anyloss.net.supports", lambda module, criterion: False)
+        slow.fit(X, y)
+    assert fast.net_.by_hand_
+    assert not slow.net_.by_hand_
+    np.testing.assert_allclose(
+        fast.decision_function(X), slow.decision_function(X), rtol=1e-9, atol=1e-9
+    )
