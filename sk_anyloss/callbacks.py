@@ -71,11 +71,13 @@ class StopOnScore(Callback):
         self.best_weights_: dict[str, Any] | None = None
         self.misses_ = 0
 
-    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+    def on_epoch_end(
+        self, net: NeuralNet, dataset_valid: Any = None, **kwargs: Any
+    ) -> None:
         """Compare the epoch with the best one so far."""
-        epoch = net.history[-1]
-        if "valid_score" not in epoch:
+        if dataset_valid is None:
             return
+        epoch = net.history[-1]
         score, loss = epoch["valid_score"], epoch["valid_loss"]
         rises = score > self.best_score_ + self.tol
         falls = score >= self.best_score_ and loss < self.best_loss_ - self.tol

@@ -85,14 +85,14 @@ class FlatModules:
             for name, stacked in self.buffers.items():
                 path, _, last = name.rpartition(".")
                 setattr(self.modules[k].get_submodule(path), last, stacked[k])
+        self._adopted = self._places()
 
     def is_adopted(self) -> bool:
         """Whether the modules' parameters are still the views."""
-        return all(
-            parameter.data_ptr() == self.parameters[name][k].data_ptr()
-            for k, parameters in enumerate(self.sources)
-            for name, parameter in parameters.items()
-        )
+        return self._places() == self._adopted
+
+    def _places(self) -> list[int]:
+        return [p.data_ptr() for own in self.sources for p in own.values()]
 
     def release(self) -> None:
         """Give the modules tensors of their own again."""

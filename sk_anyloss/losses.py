@@ -175,15 +175,16 @@ class _SoftDecision(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, step: Step, threshold: float) -> Any:
-        h, h_not, slope = step.decide(logits, threshold)
+        decisions, slope = step.decide(logits, threshold)
         ctx.save_for_backward(slope)
-        return h, h_not
+        return decisions
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_h: Tensor, grad_h_not: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Any:
         (slope,) = ctx.saved_tensors
-        return (grad_h - grad_h_not) * slope, None, None
+        by_h, by_h_not = grad
+        return (by_h - by_h_not) * slope, None, None
 
 
 class AnyLoss(SummedLoss):
@@ -239,7 +240,7 @@ class AnyLoss(SummedLoss):
         self.members: _Members | None = None
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        h, h_not = _SoftDecision.apply(logits, self.step, self.threshold)
+        h, h_not = _SoftDecision.apply(logits, self.step, self.threshold).unbind()
         return torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
 
     def value(self, sums: Tensor) -> Tensor:
@@ -251,20 +252,20 @@ class AnyLoss(SummedLoss):
         return loss
 
     def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
-        h, h_not, slope = self.step.decide(logits, self.threshold)
-        return rows.sums(torch.stack((h_not, h))), slope
+        decisions, slope = self.step.decide(logits, self.threshold)
+        return rows.sums(decisions), slope
 
     def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
         try:
             if self.members is None:
-                (((tn, fn),), ((fp, tp),)) = sums.tolist()
+                (((fp, tp),), ((tn, fn),)) = sums.tolist()
                 value, positives, negatives = value_and_slopes(
                     self.metric, tn, fp, fn, tp
                 )
                 finite = math.isfinite(value)
             else:
                 counts = sums.to("cpu", torch.float64).numpy()
-                (tn, fn), (fp, tp) = counts.transpose(0, 2, 1)
+                (fp, tp), (tn, fn) = counts.transpose(0, 2, 1)
                 value, positives, negatives = self.members(tn, fp, fn, tp)
                 finite = np.isfinite(value).all()
         except ArithmeticError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,8 +50,8 @@ def single_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Tensor:
-    """Take a step for every batch; return the sums of the epoch.
+def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Any:
+    """Take a step for every batch; return the loss of the epoch, from its sums.
 
     Parameters
     ----------
@@ -63,16 +64,20 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Tensor:
 
     Returns
     -------
-    sums : tensor
-        What the losses add up over the rows, for their ``pull``.
+    loss : float or ndarray of shape (K,)
+        The loss of each network.
     """
     stepper.begin()
-    totals: Any = 0
+    totals: Any = None
     for batch in batches:
-        _, _, sums = engine(batch)
+        loss, _, sums = engine(batch)
         stepper.step()
+        if totals is None:
+            totals = sums
+            continue
         totals = totals + sums
-    return totals
+        loss = None
+    return engine.criterion.pull(totals)[0] if loss is None else loss
 
 
 @contextmanager
@@ -336,11 +341,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             return
         totals: dict[str, Any] = {}
         if training and self.unobserved_ and not kw:
-            totals["tally"] = self._run_by_hand(iterator)
-            batches: Any = ()
-        else:
-            batches = iterator
-        for batch in batches:
+            loss = self._run_by_hand(iterator)
+            self.record_epoch(prefix, len(iterator), loss)
+            return
+        for batch in iterator:
             self.notify("on_batch_begin", batch=batch, training=training)
             step = step_fn(batch, **kw)
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
@@ -371,21 +375,22 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         counts : tensor of shape (4,), default=None
             TN, FP, FN and TP of the decisions, for the score.
         """
-        self.history.record(f"{prefix}_batch_count", n_batches)
-        if not np.isfinite(loss):
+        figures = {f"{prefix}_batch_count": n_batches, f"{prefix}_loss": loss}
+        if not math.isfinite(loss):
             raise ValueError(
                 f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
                 f"the learning rate (lr={self.lr})."
             )
-        self.history.record(f"{prefix}_loss", loss)
         if counts is not None:
             score = float(get_metric(self.metric)(*counts))
-            if not np.isfinite(score):
+            if not math.isfinite(score):
                 raise not_finite(metric_name(self.metric), counts)
-            self.history.record(f"{prefix}_score", score)
+            figures[f"{prefix}_score"] = score
+        # At once: skorch copies the list of epochs whenever it is asked for one.
+        self.history[-1].update(figures)
 
     @torch.inference_mode()
-    def _run_by_hand(self, iterator: Any) -> Tensor:
+    def _run_by_hand(self, iterator: Any) -> float:
         if not self.module_.training:
             self._set_training(True)
         engine = self._engine()

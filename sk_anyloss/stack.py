@@ -181,7 +181,7 @@ class _Member:
                 self.watched = net.get_iterator(rows, training=False)
             net.run_single_epoch(self.watched, False, "valid", net.validation_step)
             try:
-                self.stopper.on_epoch_end(net)
+                self.stopper.on_epoch_end(net, self.watched.dataset)
             except KeyboardInterrupt:  # How it ends a training.
                 self.stopped = True
         net.history.record("dur", seconds)
@@ -313,8 +313,7 @@ def _train(groups: list[list[_Member]]) -> None:
             for _ in range(first.model.max_epochs):
                 start = time.time()
                 with torch.inference_mode():
-                    sums = train_epoch(engine, stepper, feed)
-                losses = np.atleast_1d(engine.criterion.pull(sums)[0]).tolist()
+                    losses = train_epoch(engine, stepper, feed).tolist()
                 seconds = time.time() - start
                 for member, loss in zip(members, losses, strict=True):
                     member.end_epoch(len(feed), loss, seconds)

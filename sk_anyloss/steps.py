@@ -49,25 +49,24 @@ class Step:
         """Derivative of H with respect to p."""
         raise NotImplementedError
 
-    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, ...]:
-        """From logits: the decision h, its complement 1 - h, and dh/dlogit.
+    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
+        """From logits: the decision h with its complement 1 - h, and dh/dlogit.
 
-        No difference of nearly equal numbers is taken on the way, so neither the
-        complement nor the slope is lost to rounding: with p = sigmoid(z),
-        ``dh/dz = H'(p) p (1 - p)`` and ``1 - p = sigmoid(-z)``.
+        The first has the shape (2, ...). No difference of nearly equal numbers is taken
+        on the way, so neither the complement nor the slope is lost to rounding: with
+        p = sigmoid(z), ``dh/dz = H'(p) p (1 - p)`` and ``1 - p = sigmoid(-z)``.
 
         Examples
         --------
         >>> import torch
         >>> from sk_anyloss.steps import Sigmoid
-        >>> h, h_not, slope = Sigmoid(L=73).decide(torch.tensor(6.9))
+        >>> (h, h_not), slope = Sigmoid(L=73).decide(torch.tensor(6.9))
         >>> h.item(), h_not.item() > 0, slope.item() > 0
         (1.0, True, True)
         """
         p, p_not = torch.sigmoid(logit), torch.sigmoid(-logit)
-        h = self(p, threshold)
-        h_not = self(p_not, 1 - threshold)
-        return h, h_not, self.slope(p, threshold) * p * p_not
+        decisions = torch.stack((self(p, threshold), self(p_not, 1 - threshold)))
+        return decisions, self.slope(p, threshold) * p * p_not
 
     def open_range(self, threshold: float = 0.5) -> tuple[float, float]:
         """Probabilities between which the decision is open: 0.05 <= h <= 0.95.
@@ -126,12 +125,15 @@ class Sigmoid(Step):
         u = self.L * (p - threshold)
         return self.L * torch.sigmoid(u) * torch.sigmoid(-u)
 
-    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, ...]:
-        # As the base class does it, with each sigmoid taken once.
+    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
+        # As the base class does it, with each sigmoid taken once, in place.
         p, p_not = torch.sigmoid(logit), logit.neg().sigmoid_()
-        u = (p - threshold).mul_(self.L)
-        h, h_not = torch.sigmoid(u), u.neg_().sigmoid_()
-        return h, h_not, p.mul_(p_not).mul_(h).mul_(h_not).mul_(self.L)
+        decisions = logit.new_empty((2, *logit.shape))
+        h, h_not = decisions.unbind()
+        u = torch.sub(p, threshold, out=h_not).mul_(self.L)
+        torch.sigmoid(u, out=h)
+        u.neg_().sigmoid_()
+        return decisions, p.mul_(p_not).mul_(h).mul_(h_not).mul_(self.L)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def test_gradient_at_other_thresholds(step, threshold):
 def test_gradient_is_two_numbers_times_the_slope(metric, step):
     z, y, w = batch(spread=0.15)
     AnyLoss(metric, step)(z, y, w).backward()
-    h, h_not, slope = get_step(step).decide(z.detach())
+    (h, h_not), slope = get_step(step).decide(z.detach())
     counts = torch.stack(
         [
             (w * (1 - y) * h_not).sum(),
