@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format wheel clean
+.PHONY: demo test lint format wheel bench-speed clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss
@@ -22,6 +22,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench-speed: $(READY)
+	$(BIN)/python -m benchmarks.speed
 
 wheel: $(READY)
 	$(BIN)/python -m build --wheel

@@ -149,6 +149,8 @@ class ClassWeights:
 
     def each(self, negatives: Any, positives: Any) -> Tensor:
         """Weights times a factor for each class: (1, n), or (K, n) for K of them."""
+        if self._even_share is not None and not isinstance(negatives, np.ndarray):
+            return torch.rsub(self.target, negatives, alpha=negatives - positives)
         if not isinstance(negatives, np.ndarray):
             weights = self._negatives * negatives
             return weights.add_(self._positives, alpha=positives)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sk_anyloss.metrics import Metric
+from sk_anyloss.metrics import FBeta, Metric
 
 __all__ = ["Dual", "value_and_slopes"]
 
@@ -143,6 +143,8 @@ def value_and_slopes(
     >>> value_and_slopes(precision, 9.0, 1.0, 2.0, 3.0)
     (0.75, 0.0625, -0.1875)
     """
+    if isinstance(metric, FBeta) and isinstance(tp, float):
+        return metric.slopes(tn, fp, fn, tp)
     result = metric(
         Dual(tn, 0.0, -1.0), Dual(fp, 0.0, 1.0), Dual(fn, -1.0, 0.0), Dual(tp, 1.0, 0.0)
     )

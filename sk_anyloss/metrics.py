@@ -308,6 +308,21 @@ class FBeta:
         hits = (1 + beta2) * tp
         return ratio(hits, hits + fp + beta2 * fn)
 
+    def slopes(
+        self, tn: float, fp: float, fn: float, tp: float
+    ) -> tuple[float, float, float]:
+        """What :func:`sk_anyloss.duals.value_and_slopes` finds, in a line.
+
+        Every step of a training asks for it, and F1 is what most are trained for.
+        """
+        beta2 = self.beta**2
+        hits = (1 + beta2) * tp
+        whole = hits + fp + beta2 * fn
+        if whole == 0:
+            return 0.0, 0.0, 0.0
+        value = hits / whole
+        return value, (1 + beta2 - value) / whole, -value / whole
+
 
 for _beta in (0.5, 1.0, 2.0):
     _REGISTRY[f"f{_beta:g}"] = FBeta(_beta)

@@ -126,14 +126,19 @@ class Sigmoid(Step):
         return self.L * torch.sigmoid(u) * torch.sigmoid(-u)
 
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
-        # As the base class does it, with each sigmoid taken once, in place.
-        p, p_not = torch.sigmoid(logit), logit.neg().sigmoid_()
+        # h = 1 / (1 + e) and 1 - h = e h with e = exp(-u): one exponential for both.
+        p = torch.sigmoid(logit)
+        if isinstance(self.L, Tensor) or isinstance(threshold, Tensor) or self.L > 85:
+            # exp(85) is finite in every dtype.
+            e = (threshold - p).mul_(self.L).clamp_(max=85).exp_()
+        else:
+            e = torch.rsub(p, self.L * threshold, alpha=self.L).exp_()
         decisions = logit.new_empty((2, *logit.shape))
         h, h_not = decisions.unbind()
-        u = torch.sub(p, threshold, out=h_not).mul_(self.L)
-        torch.sigmoid(u, out=h)
-        u.neg_().sigmoid_()
-        return decisions, p.mul_(p_not).mul_(h).mul_(h_not).mul_(self.L)
+        torch.add(e, 1, out=h).reciprocal_()
+        torch.mul(e, h, out=h_not)
+        slope = p.addcmul_(p, p, value=-1)  # p (1 - p)
+        return decisions, slope.mul_(h).mul_(h_not).mul_(self.L)
 
 
 @dataclass(frozen=True)
