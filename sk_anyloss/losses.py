@@ -11,7 +11,8 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -332,15 +333,24 @@ def check_metric(metric: str | Metric) -> Metric:
     return function
 
 
+#: A confusion matrix at which metrics are tried.
+_COUNTS = (50.0, 4.0, 3.0, 6.0)
+
+
+@contextmanager
+def _counts_with_gradient() -> Iterator[Tensor]:
+    """The same as a tensor, where autograd is on, whatever it was before."""
+    with torch.inference_mode(False), torch.enable_grad():
+        yield torch.tensor(_COUNTS, dtype=torch.float64, requires_grad=True)
+
+
 def _check_function(function: Metric, name: str) -> None:
-    counts = torch.tensor([50.0, 4.0, 3.0, 6.0], dtype=torch.float64)
-    counts.requires_grad_()
     advice = (
         "compute it from its four arguments with plain arithmetic or torch functions "
         "(no float(), no numpy, no math), one value for one confusion matrix."
     )
     try:
-        with warnings.catch_warnings(), torch.enable_grad():
+        with warnings.catch_warnings(), _counts_with_gradient() as counts:
             # torch warns of float(tensor); what follows says it better.
             warnings.simplefilter("ignore")
             value = function(*counts)
@@ -365,7 +375,7 @@ def _check_function(function: Metric, name: str) -> None:
     if not torch.isfinite(value):
         raise ValueError(
             f"The metric {name!r} returned {value.item()} for (tn, fp, fn, tp) = "
-            f"{tuple(counts.tolist())}; it must be finite."
+            f"{_COUNTS}; it must be finite."
         )
 
 
@@ -374,13 +384,11 @@ _check_once = lru_cache(_check_function)
 
 def _is_plain(metric: Metric) -> bool:
     """Whether a metric takes dual numbers, and finds the same slopes as autograd."""
-    counts = torch.tensor([50.0, 4.0, 3.0, 6.0], dtype=torch.float64)
     try:
-        _, *slopes = value_and_slopes(metric, *counts.tolist())
+        _, *slopes = value_and_slopes(metric, *_COUNTS)
     except Exception:
         return False
-    counts.requires_grad_()
-    with torch.enable_grad():
+    with _counts_with_gradient() as counts:
         (partials,) = torch.autograd.grad(metric(*counts), counts)
     tn, fp, fn, tp = partials.tolist()
     return bool(np.allclose(slopes, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))

@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer
 from skorch.dataset import unpack_data
+from skorch.history import History
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
@@ -207,6 +208,11 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self.stepper_: Any = None
         return self
 
+    def initialize_history(self) -> AnyLossNet:
+        """Start a new history."""
+        self.history_ = _QuickHistory()
+        return self
+
     def initialized_instance(self, instance_or_cls: Any, kwargs: Any) -> Any:
         """A part made anew; of a module that is given ready-made, a copy is trained.
 
@@ -375,19 +381,18 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         counts : tensor of shape (4,), default=None
             TN, FP, FN and TP of the decisions, for the score.
         """
-        figures = {f"{prefix}_batch_count": n_batches, f"{prefix}_loss": loss}
+        self.history.record(f"{prefix}_batch_count", n_batches)
         if not math.isfinite(loss):
             raise ValueError(
                 f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
                 f"the learning rate (lr={self.lr})."
             )
+        self.history.record(f"{prefix}_loss", loss)
         if counts is not None:
             score = float(get_metric(self.metric)(*counts))
             if not math.isfinite(score):
                 raise not_finite(metric_name(self.metric), counts)
-            figures[f"{prefix}_score"] = score
-        # At once: skorch copies the list of epochs whenever it is asked for one.
-        self.history[-1].update(figures)
+            self.history.record(f"{prefix}_score", score)
 
     @torch.inference_mode()
     def _run_by_hand(self, iterator: Any) -> float:
@@ -564,6 +569,15 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         decision = self.predict(X)
         counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
         return evaluate(self.metric, counts)
+
+
+class _QuickHistory(History):
+    """skorch's history, which copies itself to find its last entry."""
+
+    def record(self, attr: str, value: Any) -> None:
+        if not self:
+            raise ValueError("Call new_epoch before recording for the first time.")
+        list.__getitem__(self, -1)[attr] = value
 
 
 def _with_weights(X: Any, sample_weight: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor
 
 from sk_anyloss._names import unknown
@@ -33,6 +34,10 @@ __all__ = [
     "step_names",
     "valid_L_range",
 ]
+
+
+#: Up to this many numbers, numpy is quicker than torch.
+FEW = 512
 
 
 class Step:
@@ -127,18 +132,39 @@ class Sigmoid(Step):
 
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
         # h = 1 / (1 + e) and 1 - h = e h with e = exp(-u): one exponential for both.
+        L, several = self.L, isinstance(self.L, Tensor) or isinstance(threshold, Tensor)
+        if logit.numel() <= FEW and logit.is_cpu and not several and L <= 85:
+            return self._decide_few(logit.detach().numpy(), threshold)
         p = torch.sigmoid(logit)
-        if isinstance(self.L, Tensor) or isinstance(threshold, Tensor) or self.L > 85:
+        if several or L > 85:
             # exp(85) is finite in every dtype.
-            e = (threshold - p).mul_(self.L).clamp_(max=85).exp_()
+            e = (threshold - p).mul_(L).clamp_(max=85).exp_()
         else:
-            e = torch.rsub(p, self.L * threshold, alpha=self.L).exp_()
+            e = torch.rsub(p, L * threshold, alpha=L).exp_()
         decisions = logit.new_empty((2, *logit.shape))
         h, h_not = decisions.unbind()
         torch.add(e, 1, out=h).reciprocal_()
         torch.mul(e, h, out=h_not)
         slope = p.addcmul_(p, p, value=-1)  # p (1 - p)
-        return decisions, slope.mul_(h).mul_(h_not).mul_(self.L)
+        return decisions, slope.mul_(h).mul_(h_not).mul_(L)
+
+    def _decide_few(self, logit: np.ndarray, threshold: float) -> tuple[Tensor, Tensor]:
+        """The same in numpy, which takes half the time over few numbers."""
+        p = expit(logit)
+        e = p * -self.L
+        e += self.L * threshold
+        np.exp(e, out=e)
+        decisions = np.empty((2, *logit.shape), logit.dtype)
+        h, h_not = decisions
+        np.add(e, 1, out=h)
+        np.reciprocal(h, out=h)
+        np.multiply(e, h, out=h_not)
+        np.subtract(1, p, out=e)
+        p *= e
+        p *= h
+        p *= h_not
+        p *= self.L
+        return torch.from_numpy(decisions), torch.from_numpy(p)
 
 
 @dataclass(frozen=True)
