@@ -145,7 +145,8 @@ def fit_torch(work, X, y):
 
 def fit_slp(work, X, y):
     """Our single-layer perceptron, full batch, plain gradient descent."""
-    ours(work, optimizer="sgd", lr=0.5, output_bias=0).fit(X, y)
+    model = ours(work, optimizer="sgd", lr=0.5, output_bias=0)
+    return model.fit(X, y).loss_curve_
 
 
 def fit_slp_numpy(work, X, y):
@@ -161,6 +162,7 @@ def fit_slp_numpy(work, X, y):
         g = by_h * 73 * h * (1 - h) * p * (1 - p)
         w -= 0.5 * (X.T @ g)
         b -= 0.5 * g.sum()
+    return losses
 
 
 def many(kind):
@@ -314,9 +316,9 @@ def slope(points, start=10_000):
     return float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
 
 
-def memory():
-    """Peak memory of a fit on 1,000,000 x 30 in float32, in sizes of X."""
-    work = Work(1_000_000, 30, "auto", (2,), 2)
+def one_fit(rows):
+    """Seconds an epoch, and peak memory in sizes of X, of a fit on 30 columns."""
+    work = Work(rows, 30, "auto", (2,), 2)
     AnyLossClassifier(max_epochs=1).fit(*data(SMALL, np.float32))
     X, y = data(work, np.float32)
     before = resident()
@@ -328,10 +330,11 @@ def memory():
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    AnyLossClassifier(max_epochs=work.epochs, random_state=0).fit(X, y)
+    model = AnyLossClassifier(max_epochs=work.epochs, random_state=0)
+    taken = seconds(model.fit, X, y) / work.epochs
     done.set()
     watcher.join()
-    return (peak[0] - before) / X.nbytes
+    return {"rows": rows, "seconds": taken, "memory": (peak[0] - before) / X.nbytes}
 
 
 def resident():
@@ -386,24 +389,28 @@ def main():
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("docs"))
     parser.add_argument("--quick", action="store_true", help="leave the longest out")
-    parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, help="only fit so many rows, in float32")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # Few epochs: nobody expects them to converge.
     torch.set_num_threads(1)
     with threadpool_limits(1):
-        if options.memory:
-            print(memory())
+        if options.rows:
+            print(json.dumps(one_fit(options.rows)))
             return
         found = {"races": run_races(options.repeats)}
         found["scaling"] = scaling(max(2, options.repeats // 3), options.quick)
     found["slope"] = slope(found["scaling"]["rows"])
     print(f"time grows with rows to the power of {found['slope']:.2f}")
-    command = [sys.executable, "-m", "benchmarks.speed", "--memory"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    found["memory"] = float(answer.stdout)
-    print(
-        f"peak memory on 1,000,000 x 30: {found['memory']:.2f} times X above the data"
-    )
+    found["large"] = []
+    for rows in (1_000_000,) if options.quick else (1_000_000, 10_000_000):
+        command = [sys.executable, "-m", "benchmarks.speed", "--rows", str(rows)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        one = json.loads(answer.stdout)
+        found["large"].append(one)
+        print(
+            f"{rows:,} x 30 in float32: {one['seconds']:.2f} s an epoch, peak memory "
+            f"{one['memory']:.2f} times X above the data"
+        )
     found["versions"] = {
         "python": platform.python_version(),
         "torch": torch.__version__,

@@ -83,6 +83,8 @@ class _Layer:
         self.product: Callable[..., Tensor] = torch.mm
         if lead > 1:
             self.add_product, self.product = torch.baddbmm, torch.bmm
+        # From here on the transposed product is the faster one, up to two times.
+        self.is_wide = weight[..., 0].numel() // lead >= 16
         shape = (*self.lead, -1, weight.shape[-1])
         column = (*self.lead, -1, 1)
         self.weight = weight.view(shape)
@@ -266,19 +268,22 @@ class ClosedForm:
             room, layer = rooms[i], rooms[i].layer
             if room.norm is not None and norm_gradient(room, rows):
                 return
-            g, entering = room.g_product, rows.X
+            g, x, transposed = room.g_product, rows.X, rows.XT
             if i:
-                entering = rooms[i - 1].entering_transposed
-            # What is added before a normalisation is taken off by it again.
-            if keep:
-                into = layer.weight_grad
-                layer.add_product(into, g, entering, out=into)
-                if room.norm is None:
-                    layer.bias_grad.add_(g.sum(-1, keepdim=True))
+                x, transposed = rooms[i - 1].entering_transposed, rooms[i - 1].entering
+            into = layer.weight_grad
+            if layer.is_wide:
+                product = layer.product(transposed, g.mT).mT
+                into.add_(product) if keep else into.copy_(product)
+            elif keep:
+                layer.add_product(into, g, x, out=into)
             else:
-                layer.product(g, entering, out=layer.weight_grad)
-                if room.norm is None:
-                    torch.sum(g, -1, keepdim=True, out=layer.bias_grad)
+                layer.product(g, x, out=into)
+            # What is added before a normalisation is taken off by it again.
+            if room.norm is None and keep:
+                layer.bias_grad.add_(g.sum(-1, keepdim=True))
+            elif room.norm is None:
+                torch.sum(g, -1, keepdim=True, out=layer.bias_grad)
             if i:
                 below = rooms[i - 1]
                 self.activation.write_slope(below.z, below.out, below.g)

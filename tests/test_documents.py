@@ -27,7 +27,7 @@ def test_the_readme_names_every_metric():
 
 def test_pictures_in_the_readme_exist():
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     assert all((ROOT / picture).exists() for picture in pictures)
 
 

@@ -37,7 +37,10 @@ def assert_each_as_if_alone(models, X, y, rows=None, sample_weight=None, rtol=1e
         )
         np.testing.assert_allclose(one.loss_curve_, alone.loss_curve_, rtol=rtol)
         assert one.n_iter_ == alone.n_iter_
-        assert one.validation_scores_ == alone.validation_scores_
+        assert (one.validation_scores_ is None) == (alone.validation_scores_ is None)
+        np.testing.assert_allclose(
+            one.validation_scores_ or 0, alone.validation_scores_ or 0, rtol=rtol
+        )
         assert (one.classes_ == alone.classes_).all()
         assert one.n_features_in_ == alone.n_features_in_
         assert set(one.net_.history[-1]) == set(alone.net_.history[-1])
@@ -107,7 +110,9 @@ def test_seeds_have_orders_of_their_own(stacks):
 def test_every_shape(params, stacks):
     models = [model(**params, metric=metric) for metric in ("f1", "gmean")]
     models += [model(**params, random_state=seed) for seed in (1, 2)]
-    assert_each_as_if_alone(models, *DATA)
+    # The rounding of each step moves the next ones.
+    rtol = 1e-6 if params.get("early_stopping") else 1e-9
+    assert_each_as_if_alone(models, *DATA, rtol=rtol)
     assert sum(sum(groups) for groups in stacks) == 4
 
 
