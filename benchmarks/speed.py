@@ -353,11 +353,14 @@ def draw_races(results, path):
         axes.barh(i, result["ratio"], color=color, height=0.6)
         axes.plot([low, high], [i, i], color="black", lw=1)
         axes.plot([result["goal"]] * 2, [i - 0.4, i + 0.4], color="#e0a030", lw=2.5)
-        axes.text(high * 1.06, i, f"{result['ratio']:.2f}", va="center", fontsize=8)
+        right = max(high, result["goal"]) * 1.08
+        axes.text(right, i, f"{result['ratio']:.2f}", va="center", fontsize=8)
     names = [f"{r['against']}: {r['work']}" for r in results]
     axes.set_yticks(range(len(results)), names, fontsize=8)
     axes.invert_yaxis()
     axes.set_xscale("log")
+    ticks = [0.03, 0.1, 0.3, 1]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.axvline(1, color="grey", lw=0.8)
     axes.set_xlabel("time of our fit / time of the other (line: range, gold: goal)")
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Many fits at once: which L, on ten folds, for two networks?
+"""Many fits at once: which L is best, on ten folds, for two networks.
 
 Trains 220 networks in two stacks, one a shape: ten folds times eleven values of L.
 Prints how long it took, and saves a picture of the F1 by L with its spread over folds.

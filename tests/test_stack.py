@@ -66,7 +66,7 @@ def test_settings_on_the_same_rows_share_one_group(stacks):
         model(metric=metric, L=L, lr=lr, threshold=threshold)
         for metric, L, lr, threshold in [
             ("f1", 5, 0.01, 0.5),
-            ("mcc", 73, 0.1, 0.5),
+            ("mcc", 73, 0.02, 0.5),
             ("gmean", 20, 0.03, 0.3),
             ("f1", 20, 0.01, 0.5),
         ]
