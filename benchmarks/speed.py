@@ -73,6 +73,7 @@ def ours(work, **params):
     """Our estimator on the plain network that the others train as well."""
     return AnyLossClassifier(
         hidden=work.hidden,
+        L=10 if work is LARGE else 73,  # What suits a wide network.
         batch_size=work.batch,
         max_epochs=work.epochs,
         batch_norm=False,

@@ -83,8 +83,9 @@ class _Layer:
         self.product: Callable[..., Tensor] = torch.mm
         if lead > 1:
             self.add_product, self.product = torch.baddbmm, torch.bmm
-        # From here on the transposed product is the faster one, up to two times.
-        self.is_wide = weight[..., 0].numel() // lead >= 16
+        # For gradients much wider than long, the transposed product is faster.
+        width = self.models * self.width // lead
+        self.is_wide = width >= max(64, 2 * weight.shape[-1])
         shape = (*self.lead, -1, weight.shape[-1])
         column = (*self.lead, -1, 1)
         self.weight = weight.view(shape)

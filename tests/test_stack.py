@@ -71,7 +71,8 @@ def test_settings_on_the_same_rows_share_one_group(stacks):
             ("f1", 20, 0.01, 0.5),
         ]
     ]
-    assert_each_as_if_alone(models, *DATA)
+    # The MCC of equal decisions has no slope but rounding, which Adam makes larger.
+    assert_each_as_if_alone(models, *DATA, rtol=1e-6)
     assert stacks == [[4]]
 
 
