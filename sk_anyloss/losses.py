@@ -177,7 +177,7 @@ class _SoftDecision(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, step: Step, threshold: float) -> Any:
         decisions, slope = step.decide(logits, threshold)
-        ctx.save_for_backward(slope)
+        ctx.save_for_backward(slope * step.gain)
         return decisions
 
     @staticmethod
@@ -235,6 +235,7 @@ class AnyLoss(SummedLoss):
         self.metric = check_metric(metric)
         self.name = metric_name(metric)
         self.step = get_step(step)
+        self.gain: Any = self.step.gain
         self.threshold = check_threshold(threshold)
         named = isinstance(metric, str)
         self.has_gradient = (_is_plain_once if named else _is_plain)(self.metric)
@@ -273,7 +274,7 @@ class AnyLoss(SummedLoss):
             raise not_finite(self.name, (tn, fp, fn, tp)) from error
         if not finite:
             raise not_finite(self.name, (tn, fp, fn, tp))
-        return 1 - value, (-negatives, -positives)
+        return 1 - value, (-self.gain * negatives, -self.gain * positives)
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -285,6 +286,7 @@ class AnyLoss(SummedLoss):
         stacked = copy.copy(losses[0])
         stacked.members = _Members([loss.metric for loss in losses])
         stacked.step = stack_steps([loss.step for loss in losses], like)
+        stacked.gain = np.array([loss.gain for loss in losses])
         stacked.threshold = stack_numbers([loss.threshold for loss in losses], like)
         stacked.name = ", ".join(dict.fromkeys(loss.name for loss in losses))
         return stacked

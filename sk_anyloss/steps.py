@@ -12,6 +12,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ class Step:
     A subclass must keep the symmetry ``1 - H(p; t) = H(1 - p; 1 - t)``.
     """
 
+    #: A number that all slopes of :meth:`decide` are still to be multiplied with.
+    gain: float = 1.0
+
     def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         """Soft decision H(p; t)."""
         raise NotImplementedError
@@ -55,7 +59,7 @@ class Step:
         raise NotImplementedError
 
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
-        """From logits: the decision h with its complement 1 - h, and dh/dlogit.
+        """From logits: the decision h with its complement 1 - h, and dh/dlogit / gain.
 
         The first has the shape (2, ...). No difference of nearly equal numbers is taken
         on the way, so neither the complement nor the slope is lost to rounding: with
@@ -86,14 +90,22 @@ class Step:
         >>> [round(p, 3) for p in Identity().open_range()]
         [0.05, 0.95]
         """
-        goal = torch.tensor([0.05, 0.95], dtype=torch.float64)
-        low, high = torch.zeros_like(goal), torch.ones_like(goal)
-        for _ in range(5):  # h never falls as p rises: look closer and closer.
-            grid = low + (high - low) * torch.linspace(0, 1, 1025)[:, None].double()
-            last = (self(grid, threshold) < goal).sum(0).clamp(1, 1024)
-            low, high = grid.gather(0, torch.stack((last - 1, last)))
-        start, end = high.tolist()
-        return start, end
+        try:
+            return _open_range(self, threshold)
+        except TypeError:  # A step that cannot be hashed is asked anew every time.
+            return _open_range.__wrapped__(self, threshold)
+
+
+@lru_cache
+def _open_range(step: Step, threshold: float) -> tuple[float, float]:
+    goal = torch.tensor([0.05, 0.95], dtype=torch.float64)
+    low, high = torch.zeros_like(goal), torch.ones_like(goal)
+    for _ in range(5):  # h never falls as p rises: look closer and closer.
+        grid = low + (high - low) * torch.linspace(0, 1, 1025)[:, None].double()
+        last = (step(grid, threshold) < goal).sum(0).clamp(1, 1024)
+        low, high = grid.gather(0, torch.stack((last - 1, last)))
+    start, end = high.tolist()
+    return start, end
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,10 @@ class Sigmoid(Step):
                 "and 5 to 20 suits wider networks."
             )
 
+    @property
+    def gain(self) -> float:  # type: ignore[override]
+        return self.L
+
     def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         return torch.sigmoid(self.L * (p - threshold))
 
@@ -133,7 +149,8 @@ class Sigmoid(Step):
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
         # h = 1 / (1 + e) and 1 - h = e h with e = exp(-u): one exponential for both.
         L, several = self.L, isinstance(self.L, Tensor) or isinstance(threshold, Tensor)
-        if logit.numel() <= FEW and logit.is_cpu and not several and L <= 85:
+        few = 0 < logit.dim() and logit.numel() <= FEW and logit.is_cpu
+        if few and not several and L <= 85:
             return self._decide_few(logit.detach().numpy(), threshold)
         p = torch.sigmoid(logit)
         if several or L > 85:
@@ -146,7 +163,7 @@ class Sigmoid(Step):
         torch.add(e, 1, out=h).reciprocal_()
         torch.mul(e, h, out=h_not)
         slope = p.addcmul_(p, p, value=-1)  # p (1 - p)
-        return decisions, slope.mul_(h).mul_(h_not).mul_(L)
+        return decisions, slope.mul_(h).mul_(h_not)
 
     def _decide_few(self, logit: np.ndarray, threshold: float) -> tuple[Tensor, Tensor]:
         """The same in numpy, which takes half the time over few numbers."""
@@ -163,7 +180,6 @@ class Sigmoid(Step):
         p *= e
         p *= h
         p *= h_not
-        p *= self.L
         return torch.from_numpy(decisions), torch.from_numpy(p)
 
 

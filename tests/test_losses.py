@@ -70,6 +70,7 @@ def test_gradient_is_two_numbers_times_the_slope(metric, step):
     ).requires_grad_()
     get_metric(metric)(*counts).backward()
     tn, fp, fn, tp = counts.grad
+    slope = slope * get_step(step).gain
     expected = -w * (y * (tp - fn) + (1 - y) * (fp - tn)) * slope
     torch.testing.assert_close(z.grad, expected)
 

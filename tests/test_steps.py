@@ -64,6 +64,7 @@ def test_decide_gives_value_complement_and_slope_of_logits(step, threshold):
     upper = step.decide(z + e, threshold)[0][0]
     lower = step.decide(z - e, threshold)[0][0]
     torch.testing.assert_close(h + h_not, torch.ones_like(z))
+    slope = slope * step.gain
     torch.testing.assert_close(slope, (upper - lower) / (2 * e), rtol=1e-4, atol=1e-7)
 
 
