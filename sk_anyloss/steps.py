@@ -149,7 +149,7 @@ class Sigmoid(Step):
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
         # h = 1 / (1 + e) and 1 - h = e h with e = exp(-u): one exponential for both.
         L, several = self.L, isinstance(self.L, Tensor) or isinstance(threshold, Tensor)
-        few = 0 < logit.dim() and logit.numel() <= FEW and logit.is_cpu
+        few = logit.dim() > 0 and logit.numel() <= FEW and logit.is_cpu
         if few and not several and L <= 85:
             return self._decide_few(logit.detach().numpy(), threshold)
         p = torch.sigmoid(logit)
