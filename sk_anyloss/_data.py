@@ -17,7 +17,6 @@ from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
 from sk_anyloss.batches import as_tensor
-from sk_anyloss.losses import AnyLoss
 
 #: Rows at a time, where going through all at once would take memory.
 SOME_ROWS = 16_384
@@ -129,8 +128,11 @@ def prior_logit(criterion: nn.Module, sample: Sample) -> float:
     """Log-odds of the positives' share of the weight, kept where the step is open."""
     share = float(np.average(sample.target, weights=sample.weight))
     low, high = 1e-6, 1 - 1e-6
-    if isinstance(criterion, AnyLoss):
-        low, high = criterion.step.open_range(criterion.threshold)
+    thresholds: Any = getattr(criterion, "thresholds", ())
+    if thresholds:
+        step: Any = criterion.step
+        ends = [step.open_range(threshold) for threshold in thresholds]
+        low, high = min(start for start, _ in ends), max(end for _, end in ends)
     return float(logit(np.clip(share, low, high)))
 
 

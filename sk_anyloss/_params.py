@@ -10,13 +10,15 @@ import numpy as np
 from sk_anyloss.batches import batch_rows
 from sk_anyloss.modules import check_hidden
 from sk_anyloss.optimizers import get_optimizer
-from sk_anyloss.steps import Sigmoid, check_threshold, get_step
+from sk_anyloss.steps import Sigmoid, check_threshold, check_thresholds, get_step
 
 
 def check_params(model: Any) -> None:
     """Refuse parameters that make no sense, before anything is done with them."""
     check_hidden(model.hidden)
-    check_threshold(model.threshold)
+    check_thresholds(model.threshold)
+    if model.decision_threshold is not None:
+        check_threshold(model.decision_threshold)
     get_step(model.step)
     Sigmoid(model.L)
     batch_rows(model.batch_size, 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -38,7 +39,8 @@ from sk_anyloss.modules import MLP, Activation
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
 from sk_anyloss.scoring import metric_score
-from sk_anyloss.steps import Step, get_step
+from sk_anyloss.steps import Step, check_thresholds, get_step
+from sk_anyloss.summed import SummedLoss
 
 __all__ = ["AnyLossClassifier"]
 
@@ -70,14 +72,20 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         Steepness of the amplifier; used by ``step='sigmoid'`` only.
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: ``'sigmoid'``, ``'identity'``,
-        ``'linear'``, ``'cosine'``, or an instance such as ``Linear(delta=0.2)``.
-    threshold : float, default=0.5
+        ``'linear'``, ``'cosine'``, ``'uniform'``, ``'logit'``, or an instance such as
+        ``Linear(delta=0.2)``.
+    threshold : float or list of floats, default=0.5
         Probability above which the positive class is predicted. Training aims at
-        this threshold, so there is rarely a reason to move it.
+        this threshold, so there is rarely a reason to move it. With several, training
+        aims at the mean of the metric over them.
+    decision_threshold : float, default=None
+        Where to predict the positive class, if not at ``threshold``, or at 0.5 where
+        that is a list.
     loss : str or torch.nn.Module, default=None
-        None trains on the metric. ``'bce'``, ``'weighted_bce'``, ``'mse'`` or a torch
-        criterion on logits trains the same network on that instead; the metric then
-        only scores.
+        None trains on the metric. ``'hybrid'`` adds class-weighted cross-entropy to
+        it, ``'surrogate_fbeta'`` stands in for F-beta scores. ``'bce'``,
+        ``'weighted_bce'``, ``'focal'``, ``'mse'`` or a torch criterion on logits trains
+        the same network on that instead; the metric then only scores.
     pos_label : label, default=None
         The class that counts as positive; by default the greater label,
         ``classes_[1]``, as everywhere in scikit-learn.
@@ -190,7 +198,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         L: float = 73,
         *,
         step: str | Step = "sigmoid",
-        threshold: float = 0.5,
+        threshold: float | Sequence[float] = 0.5,
+        decision_threshold: float | None = None,
         loss: str | nn.Module | None = None,
         pos_label: Any = None,
         standardize: bool = True,
@@ -217,6 +226,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.L = L
         self.step = step
         self.threshold = threshold
+        self.decision_threshold = decision_threshold
         self.loss = loss
         self.pos_label = pos_label
         self.standardize = standardize
@@ -318,7 +328,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
         if going_on:
             net = self.net_
-            net.follow(self._build_criterion(), self.metric, self.threshold)
+            criterion = self._build_criterion(job.sample)
+            net.follow(criterion, self.metric, self._decide_at)
         else:
             net = self._build_net(X, job)
         self._train(net, X, job, partial)
@@ -450,7 +461,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         mean = scale = None
         if self.standardize:
             mean, scale = figures or column_figures(X, job.sample)
-        criterion = self._build_criterion()
+        criterion = self._build_criterion(job.sample)
         if self.output_bias == "prior":
             output_bias = prior_logit(criterion, job.sample)
         else:
@@ -468,7 +479,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             module__dtype=torch.float64 if wide else torch.float32,
             module__random_state=job.seeds[0],
             metric=self.metric,
-            threshold=self.threshold,
+            threshold=self._decide_at,
             criterion=criterion,
             optimizer=get_optimizer(self.optimizer),
             lr=self.lr,
@@ -483,12 +494,21 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self._network = {name: getattr(self, name) for name in fixed}
         return net.initialize()
 
-    def _build_criterion(self) -> nn.Module:
-        if self.loss is not None:
-            check_metric(self.metric)
-            return get_loss(self.loss)
+    def _build_criterion(self, sample: Sample) -> nn.Module:
         params = {"L": self.L} if self.step == "sigmoid" else {}
-        return AnyLoss(self.metric, get_step(self.step, **params), self.threshold)
+        goal = (self.metric, get_step(self.step, **params), self.threshold)
+        if self.loss is None:
+            criterion: nn.Module = AnyLoss(*goal)
+        else:
+            check_metric(self.metric)
+            criterion = get_loss(self.loss, *goal)
+        if isinstance(criterion, SummedLoss):
+            if criterion is self.loss:
+                criterion = copy.deepcopy(criterion)
+            weight = 1.0 if sample.weight is None else sample.weight
+            positives = float(np.sum(sample.target * weight))
+            criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
+        return criterion
 
     def _warn_if_constant(self, X: Any, sample: Sample) -> None:
         decided: set[bool] = set()
@@ -518,7 +538,15 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _cut(self) -> float:
         """The logit of the threshold."""
-        return float(logit(self.threshold))
+        return float(logit(self._decide_at))
+
+    @property
+    def _decide_at(self) -> float:
+        """Probability above which the positive class is predicted."""
+        if self.decision_threshold is not None:
+            return self.decision_threshold
+        thresholds = check_thresholds(self.threshold)
+        return thresholds[0] if np.ndim(self.threshold) == 0 else 0.5
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Confidence in ``classes_[1]``: above 0 where it is predicted.

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from sk_anyloss.batches import Rows
 from sk_anyloss.flat import FlatModules
-from sk_anyloss.losses import SummedLoss
 from sk_anyloss.modules import ACTIVATIONS, MLP
+from sk_anyloss.summed import SummedLoss
 
 __all__ = ["ClosedForm", "supports"]
 
@@ -223,7 +223,7 @@ class ClosedForm:
         logits = rooms[-1].logits
         sums, slope = self.criterion.tally(logits, rows.classes)
         loss, factors = self.criterion.pull(sums)
-        torch.mul(slope, rows.classes.each(*factors), out=rooms[-1].slope)
+        self.criterion.slope(slope, factors, rows.classes, rooms[-1].slope)
         self._backward(rows, rooms, self._norm_gradient)
         return loss, logits, sums
 
@@ -353,7 +353,7 @@ class ClosedForm:
                 layer.bias_grad.zero_()
             for rows in batch:
                 rooms, _, slope = forward(rows)
-                torch.mul(slope, rows.classes.each(*factors), out=rooms[-1].slope)
+                self.criterion.slope(slope, factors, rows.classes, rooms[-1].slope)
                 self._backward(rows, rooms, norm_gradient, keep=True)
 
         for norm in reversed(norms):

@@ -1,9 +1,8 @@
 """Losses on logits, all with one signature: ``loss(logits, y, sample_weight=None)``.
 
-Each loss is a function of sums over the rows: :meth:`SummedLoss.sums` adds up, and
-:meth:`SummedLoss.value` turns the sums into the loss. Sums can be added over
-batches, so a figure for a whole epoch or data set is exact, which a mean of batch
-losses is not as soon as the loss is one minus a ratio of counts.
+Those that aim at a metric are here; those that each row has by itself come from
+:mod:`sk_anyloss.row_losses`, and what they have in common is in
+:mod:`sk_anyloss.summed`.
 """
 
 from __future__ import annotations
@@ -20,155 +19,33 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sk_anyloss._names import unknown
-from sk_anyloss.counts import ClassWeights, confusion, weighted_sum
+from sk_anyloss.counts import ClassWeights, confusion
 from sk_anyloss.duals import value_and_slopes
-from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
+from sk_anyloss.row_losses import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
 from sk_anyloss.steps import (
     Step,
-    check_threshold,
+    check_thresholds,
     get_step,
     stack_numbers,
     stack_steps,
 )
+from sk_anyloss.summed import SummedLoss
 
 __all__ = [
     "BCE",
     "MSE",
     "AnyLoss",
-    "SummedLoss",
+    "Focal",
+    "Hybrid",
+    "SurrogateFBeta",
     "WeightedBCE",
     "check_metric",
     "get_loss",
     "loss_names",
 ]
-
-
-class SummedLoss(nn.Module):
-    """Base of the losses: a function, ``value``, of additive statistics, ``sums``."""
-
-    #: Whether :meth:`tally` and :meth:`pull` can be asked; autograd works anyway.
-    has_gradient = False
-
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        """Statistics of shape (..., k), additive over rows."""
-        raise NotImplementedError
-
-    def value(self, sums: Tensor) -> Tensor:
-        """Loss of shape (...) that belongs to the statistics."""
-        raise NotImplementedError
-
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
-        """Sums of a batch, and how the loss of each row changes with its logit.
-
-        Parameters
-        ----------
-        logits : tensor of shape (K, n)
-            Logits of K models.
-        rows : ClassWeights
-            Labels and weights of the rows.
-
-        Returns
-        -------
-        sums : tensor
-            Statistics, additive over rows, in an order of their own.
-        slope : tensor of shape (K, n)
-            Derivative by the logit, up to the factors that :meth:`pull` finds.
-        """
-        raise NotImplementedError
-
-    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
-        """From the sums of :meth:`tally`, the loss and two numbers for its gradient.
-
-        Returns
-        -------
-        loss : float or ndarray of shape (K,)
-            The loss of each model; a float for one.
-        factors : pair of floats, or of ndarrays of shape (K,)
-            What the slopes of negatives and of positives, times the weights of the
-            rows, are to be multiplied with.
-        """
-        raise NotImplementedError
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        """What losses must have in common to be stacked."""
-        return (type(self),)
-
-    @classmethod
-    def stack(cls, losses: Sequence[Any], like: Tensor) -> SummedLoss:
-        """Losses of one kind as one, for the :meth:`tally` of logits of shape (K, n).
-
-        Parameters
-        ----------
-        losses : sequence of K losses
-            The loss of each model.
-        like : tensor
-            Of the dtype and on the device of the logits.
-
-        Returns
-        -------
-        loss : SummedLoss
-            For :meth:`tally` and :meth:`pull`.
-        """
-        return losses[0]
-
-    def forward(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of a batch.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n,), (n, 1) or (..., n)
-            What the network says of each row, before any sigmoid.
-        y : tensor of shape (n,) or (n, 1)
-            Labels, 0 or 1, of any dtype.
-        sample_weight : tensor of shape (n,), default=None
-            Weights; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        loss : tensor of shape (...)
-            The loss; a scalar unless the logits have leading axes.
-        """
-        logits, y, sample_weight = align(logits, y, sample_weight)
-        if ((y != 0) & (y != 1)).any():
-            raise ValueError(
-                f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
-            )
-        return self.value(self.sums(logits, y, sample_weight))
-
-
-def align(
-    logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Bring logits, labels and weights to one dtype and to shapes that belong together.
-
-    Logits of shape (n, 1) beside labels of shape (n,) would broadcast to (n, n)
-    without a word.
-    """
-    if y.dim() == 2 and y.shape[1] == 1:
-        y = y.squeeze(1)
-    if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):
-        logits = logits.squeeze(-1)
-    if y.shape[-1:] != logits.shape[-1:] or y.dim() > logits.dim():
-        raise ValueError(
-            "A loss takes one logit a row: logits of shape (n,), (n, 1) or (..., n) "
-            f"with y of shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
-        )
-    if sample_weight is not None:
-        if sample_weight.shape == (*y.shape, 1):
-            sample_weight = sample_weight.squeeze(-1)
-        if sample_weight.shape[-1:] != y.shape[-1:]:
-            raise ValueError(
-                "sample_weight must have one entry a row; got shape "
-                f"{tuple(sample_weight.shape)} with y of shape {tuple(y.shape)}."
-            )
-        sample_weight = sample_weight.to(logits.dtype)
-    return logits, y.to(logits.dtype), sample_weight
 
 
 class _SoftDecision(torch.autograd.Function):
@@ -203,8 +80,9 @@ class AnyLoss(SummedLoss):
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: a name from
         :func:`sk_anyloss.steps.step_names` or an instance, ``Sigmoid(L=10)`` say.
-    threshold : float, default=0.5
-        Probability above which the model will decide for the positive class.
+    threshold : float or sequence of floats, default=0.5
+        Probability above which the model will decide for the positive class. With
+        several, the loss is the mean of the losses at each.
 
     Notes
     -----
@@ -229,35 +107,53 @@ class AnyLoss(SummedLoss):
         self,
         metric: str | Metric = "f1",
         step: str | Step = "sigmoid",
-        threshold: float = 0.5,
+        threshold: float | Sequence[float] = 0.5,
     ) -> None:
         super().__init__()
         self.metric = check_metric(metric)
         self.name = metric_name(metric)
         self.step = get_step(step)
         self.gain: Any = self.step.gain
-        self.threshold = check_threshold(threshold)
+        self.threshold = threshold
+        self.thresholds: tuple[Any, ...] = check_thresholds(threshold)
         named = isinstance(metric, str)
         self.has_gradient = (_is_plain_once if named else _is_plain)(self.metric)
         self.members: _Members | None = None
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        h, h_not = _SoftDecision.apply(logits, self.step, self.threshold).unbind()
-        return torch.stack(confusion(h, h_not, y, sample_weight), dim=-1)
+        parts: list[Tensor] = []
+        for threshold in self.thresholds:
+            h, h_not = _SoftDecision.apply(logits, self.step, threshold).unbind()
+            parts += confusion(h, h_not, y, sample_weight)
+        return torch.stack(parts, dim=-1)
 
     def value(self, sums: Tensor) -> Tensor:
-        loss = 1 - self.metric(*sums.unbind(-1))
+        counts = sums.unflatten(-1, (-1, 4))  # A confusion matrix for each threshold.
+        loss = 1 - self.metric(*counts.unbind(-1))
         if not isinstance(loss, Tensor):  # A metric may have a constant branch.
-            loss = loss + 0 * sums.sum(-1)
+            loss = loss + 0 * counts.sum(-1)
         if not torch.isfinite(loss).all():
-            raise not_finite(self.name, sums.detach().unbind(-1))
-        return loss
+            raise not_finite(self.name, counts.detach().unbind(-1))
+        return loss.mean(-1)
 
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
-        decisions, slope = self.step.decide(logits, self.threshold)
-        return rows.sums(decisions), slope
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
+        if len(self.thresholds) == 1:
+            decisions, slope = self.step.decide(logits, self.thresholds[0])
+            return rows.sums(decisions), slope
+        found = [self.step.decide(logits, t) for t in self.thresholds]
+        decisions = torch.cat([decisions for decisions, _ in found])
+        return rows.sums(decisions), [slope for _, slope in found]
 
-    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
+    def pull(self, sums: Tensor) -> tuple[Any, Any]:
+        if len(self.thresholds) == 1:
+            return self._pull(sums)
+        found = [self._pull(part) for part in sums.split(2)]
+        share = 1 / len(found)
+        factors = [(share * negs, share * poss) for _, (negs, poss) in found]
+        return share * sum(loss for loss, _ in found), factors
+
+    def _pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        """Loss and factors of one threshold."""
         try:
             if self.members is None:
                 (((fp, tp),), ((tn, fn),)) = sums.tolist()
@@ -276,23 +172,117 @@ class AnyLoss(SummedLoss):
             raise not_finite(self.name, (tn, fp, fn, tp))
         return 1 - value, (-self.gain * negatives, -self.gain * positives)
 
+    def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
+        if len(self.thresholds) == 1:
+            super().slope(parts, factors, rows, out)
+            return
+        out.zero_()
+        for part, pair in zip(parts, factors, strict=True):
+            out.addcmul_(part, rows.each(*pair))
+
     @property
     def kind(self) -> tuple[Any, ...]:
-        return type(self), type(self.step)
+        return type(self), type(self.step), len(self.thresholds)
 
     @classmethod
     def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:
-        # They may differ in metric, threshold and the numbers of the step.
+        # They may differ in metric, thresholds and the numbers of the step.
         stacked = copy.copy(losses[0])
         stacked.members = _Members([loss.metric for loss in losses])
         stacked.step = stack_steps([loss.step for loss in losses], like)
         stacked.gain = np.array([loss.gain for loss in losses])
-        stacked.threshold = stack_numbers([loss.threshold for loss in losses], like)
+        columns = zip(*(loss.thresholds for loss in losses), strict=True)
+        stacked.thresholds = tuple(stack_numbers(column, like) for column in columns)
         stacked.name = ", ".join(dict.fromkeys(loss.name for loss in losses))
         return stacked
 
     def extra_repr(self) -> str:
         return f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
+
+
+class Hybrid(SummedLoss):
+    """A share of class-weighted cross-entropy, the rest one minus a metric.
+
+    ``(1 - share) * weighted BCE + share * (1 - f)``, from the AnyLoss authors' later
+    work: cross-entropy has a gradient where the metric's has died away.
+
+    Parameters
+    ----------
+    metric, step, threshold
+        As for :class:`AnyLoss`.
+    share : float, default=0.5
+        Share of the metric, in [0, 1].
+    class_weight : 'balanced' or tuple of two floats, default='balanced'
+        As for :class:`WeightedBCE`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import Hybrid
+    >>> Hybrid("f1", share=0.5)(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
+    tensor(0.5966)
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        step: str | Step = "sigmoid",
+        threshold: float | Sequence[float] = 0.5,
+        share: float = 0.5,
+        class_weight: str | tuple[float, float] = "balanced",
+    ) -> None:
+        super().__init__()
+        if not 0 <= share <= 1:
+            raise ValueError(f"share must lie in [0, 1], got {share!r}.")
+        self.share = float(share)
+        self.bce: SummedLoss = WeightedBCE(class_weight)
+        self.of_metric: SummedLoss = AnyLoss(metric, step, threshold)
+        self.has_gradient = self.of_metric.has_gradient
+
+    @property
+    def step(self) -> Step:
+        """The step of the metric's part."""
+        return self.of_metric.step  # type: ignore[return-value]
+
+    @property
+    def thresholds(self) -> tuple[Any, ...]:
+        """The thresholds of the metric's part."""
+        return self.of_metric.thresholds  # type: ignore[return-value]
+
+    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
+        both = (self.bce, self.of_metric)
+        return torch.cat([loss.sums(logits, y, sample_weight) for loss in both], dim=-1)
+
+    def value(self, sums: Tensor) -> Tensor:
+        bce, metric = self.bce.value(sums[..., :4]), self.of_metric.value(sums[..., 4:])
+        return (1 - self.share) * bce + self.share * metric
+
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
+        bce, metric = self.bce.tally(logits, rows), self.of_metric.tally(logits, rows)
+        return torch.cat((bce[0], metric[0])), (bce[1], metric[1])
+
+    def pull(self, sums: Tensor) -> tuple[Any, Any]:
+        bce, metric = self.bce.pull(sums[:2]), self.of_metric.pull(sums[2:])
+        loss = (1 - self.share) * bce[0] + self.share * metric[0]
+        return loss, (bce[1], metric[1])
+
+    def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
+        self.of_metric.slope(parts[1], factors[1], rows, out)
+        other = torch.empty_like(out)
+        self.bce.slope(parts[0], factors[0], rows, other)
+        out.mul_(self.share).add_(other, alpha=1 - self.share)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), self.share, self.bce.kind, self.of_metric.kind
+
+    @classmethod
+    def stack(cls, losses: Sequence[Hybrid], like: Tensor) -> Hybrid:
+        stacked = copy.copy(losses[0])
+        stacked._modules = dict(stacked._modules)  # Not those of the first one.
+        of_metrics = [loss.of_metric for loss in losses]
+        stacked.of_metric = of_metrics[0].stack(of_metrics, like)
+        return stacked
 
 
 def not_finite(name: str, counts: Iterable[Any]) -> ValueError:
@@ -432,175 +422,71 @@ def _of_many(metric: Metric, counts: np.ndarray) -> np.ndarray:
     return result
 
 
-class _MeanLoss(SummedLoss):
-    """Weighted mean over the rows of a loss that each row has by itself.
-
-    The sums are the loss and the weight of the negatives, then of the positives.
-    """
-
-    has_gradient = True
-
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        """What the loss of a row of weight 1 counts for, in either class."""
-        factor = ratio(1.0, weight0 + weight1)
-        return factor, factor
-
-    def of_sums(self, loss0: Any, weight0: Any, loss1: Any, weight1: Any) -> Any:
-        factor0, factor1 = self.factors(weight0, weight1)
-        return loss0 * factor0 + loss1 * factor1
-
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        positives = y if sample_weight is None else y * sample_weight
-        negatives = 1 - y if sample_weight is None else sample_weight - positives
-        loss = self.per_row(logits, y)
-        parts = []
-        for members in (negatives, positives):
-            total = weighted_sum(loss, members)
-            parts += [total, weighted_sum(members).expand_as(total)]
-        return torch.stack(parts, dim=-1)
-
-    def value(self, sums: Tensor) -> Tensor:
-        return self.of_sums(*sums.unbind(-1))
-
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
-        y = rows.targets(len(logits))
-        loss = rows.sums(self.per_row(logits, y))
-        weight = rows.totals()
-        if len(weight) != len(loss):
-            weight = weight.repeat_interleave(len(loss) // len(weight), dim=0)
-        return torch.stack((loss, weight)), self.slope_per_row(logits, y)
-
-    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
-        if sums.shape[1] == 1:
-            (((loss0, loss1),), ((weight0, weight1),)) = sums.tolist()
-        else:
-            numbers = sums.to("cpu", torch.float64).numpy()
-            (loss0, loss1), (weight0, weight1) = numbers.transpose(0, 2, 1)
-        loss = self.of_sums(loss0, weight0, loss1, weight1)
-        return loss, self.factors(weight0, weight1)
-
-
-class BCE(_MeanLoss):
-    """Binary cross-entropy, ``-y log p - (1 - y) log(1 - p)``, weighted mean.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sk_anyloss.losses import BCE
-    >>> BCE()(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
-    tensor(0.6931)
-    """
-
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        y = y.expand_as(logits)
-        return binary_cross_entropy_with_logits(logits, y, reduction="none")
-
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        return torch.sigmoid(logits) - y
-
-
-class MSE(_MeanLoss):
-    """Squared difference between probability and label, ``(p - y)^2``, weighted mean.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sk_anyloss.losses import MSE
-    >>> MSE()(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
-    tensor(0.2500)
-    """
-
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        return (torch.sigmoid(logits) - y) ** 2
-
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
-        p = torch.sigmoid(logits)
-        return 2 * (p - y) * p * torch.sigmoid(-logits)
-
-
-class WeightedBCE(BCE):
-    """Class-weighted cross-entropy.
-
-    Parameters
-    ----------
-    class_weight : 'balanced' or tuple of two floats, default='balanced'
-        Weight of the negative and of the positive rows. ``'balanced'`` gives both
-        classes of a batch the same total weight, so that the loss is the mean of
-        the two classes' means.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sk_anyloss.losses import WeightedBCE
-    >>> WeightedBCE()(torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0, 0, 1]))
-    tensor(0.5032)
-    """
-
-    def __init__(self, class_weight: str | tuple[float, float] = "balanced") -> None:
-        super().__init__()
-        self.pair: tuple[float, float] | None = None
-        if not isinstance(class_weight, str) and len(class_weight) == 2:
-            negative, positive = class_weight
-            if min(negative, positive) >= 0 and 0 < max(negative, positive) < math.inf:
-                self.pair = (float(negative), float(positive))
-        if self.pair is None and class_weight != "balanced":
-            raise ValueError(
-                "class_weight must be 'balanced' or two finite weights, not negative "
-                f"and not both 0, for negatives and positives; got {class_weight!r}."
-            )
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        return type(self), self.pair
-
-    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        if self.pair is None:
-            # A class that is absent has no mean; the other one then counts alone.
-            classes = (weight0 != 0) * 1.0 + (weight1 != 0) * 1.0
-            return ratio(1.0, weight0 * classes), ratio(1.0, weight1 * classes)
-        a, b = self.pair
-        whole = a * weight0 + b * weight1
-        return ratio(a, whole), ratio(b, whole)
-
-
-_REGISTRY: dict[str, type[nn.Module]] = {
+_REGISTRY: dict[str, type[SummedLoss]] = {
     "bce": BCE,
+    "focal": Focal,
+    "hybrid": Hybrid,
     "mse": MSE,
+    "surrogate_fbeta": SurrogateFBeta,
     "weighted_bce": WeightedBCE,
 }
 
 
 def loss_names() -> list[str]:
-    """Names of the losses that do not aim at a metric.
+    """Names of the losses other than one minus the metric.
 
     Examples
     --------
     >>> from sk_anyloss.losses import loss_names
     >>> loss_names()
-    ['bce', 'mse', 'weighted_bce']
+    ['bce', 'focal', 'hybrid', 'mse', 'surrogate_fbeta', 'weighted_bce']
     """
     return sorted(_REGISTRY)
 
 
-def get_loss(loss: str | nn.Module | type[nn.Module]) -> nn.Module:
+def get_loss(
+    loss: str | nn.Module | type[nn.Module],
+    metric: str | Metric = "f1",
+    step: str | Step = "sigmoid",
+    threshold: float | Sequence[float] = 0.5,
+) -> nn.Module:
     """Make a criterion from a name or a class; an instance is handed back.
+
+    Parameters
+    ----------
+    loss : str, torch criterion or class of one
+        A name of :func:`loss_names`, or what is not one of ours.
+    metric, step, threshold
+        As for :class:`AnyLoss`; for the losses that look at a metric, or decide.
+
+    Returns
+    -------
+    criterion : torch.nn.Module
+        The loss on logits.
 
     Examples
     --------
     >>> from sk_anyloss.losses import get_loss
     >>> get_loss("bce")
     BCE()
+    >>> get_loss("surrogate_fbeta", metric="f2")
+    SurrogateFBeta(beta=2, rate=None)
     """
     if isinstance(loss, nn.Module):
         return loss
     if isinstance(loss, type) and issubclass(loss, nn.Module):
         return loss()
+    if loss == "hybrid":
+        return Hybrid(metric, step, threshold)
+    if loss == "surrogate_fbeta":
+        function = get_metric(metric)
+        if not isinstance(function, FBeta) or not function.beta:
+            raise ValueError(
+                f"loss='surrogate_fbeta' stands in for F-beta scores only, but metric="
+                f"{metric_name(metric)!r}; choose metric='f1', 'f2' or another "
+                "'f<beta>', or loss=None to train on the metric itself."
+            )
+        return SurrogateFBeta(function.beta)
     if isinstance(loss, str) and loss in _REGISTRY:
         return _REGISTRY[loss]()
     otherwise = "or pass a torch criterion on logits; None trains on the metric."

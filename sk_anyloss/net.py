@@ -25,9 +25,10 @@ from sk_anyloss.callbacks import QuietPrintLog
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
 from sk_anyloss.flat import get_stepper, needs_closure
-from sk_anyloss.losses import AnyLoss, SummedLoss, align, not_finite
+from sk_anyloss.losses import AnyLoss, not_finite
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.scoring import evaluate
+from sk_anyloss.summed import SummedLoss, align
 
 __all__ = ["AnyLossNet", "single_thread"]
 

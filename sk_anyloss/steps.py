@@ -26,9 +26,12 @@ __all__ = [
     "Cosine",
     "Identity",
     "Linear",
+    "LogitSigmoid",
     "Sigmoid",
     "Step",
+    "Uniform",
     "check_threshold",
+    "check_thresholds",
     "get_step",
     "stack_numbers",
     "stack_steps",
@@ -283,11 +286,104 @@ class Cosine(Step):
         return (1 + torch.cos(torch.pi * v)) / (2 * self.delta)
 
 
+@dataclass(frozen=True)
+class Uniform(Step):
+    """0 below t - d, 1 above t + d, straight between: SOL's uniform prior.
+
+    ``(p - t + d) / (2 d)`` with ``d = delta``; at t = 0.5, ``delta=0.5`` is
+    :class:`Identity`. Rows outside the band have no gradient.
+
+    Parameters
+    ----------
+    delta : float, default=0.25
+        Half the width of the band, positive.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import Uniform
+    >>> Uniform(delta=0.25)(torch.tensor([0.25, 0.5, 0.625, 0.75]))
+    tensor([0.0000, 0.5000, 0.7500, 1.0000])
+    """
+
+    delta: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < math.inf:
+            raise ValueError(f"delta must be positive and finite, got {self.delta!r}.")
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        return ((p - threshold) / (2 * self.delta) + 0.5).clamp(0, 1)
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        within = (p - threshold).abs() < self.delta
+        return within.to(p.dtype) / (2 * self.delta)
+
+
+@dataclass(frozen=True)
+class LogitSigmoid(Step):
+    """A sigmoid of the logit instead of the probability, as in sigmoidF1.
+
+    ``1 / (1 + exp(-beta (z - z_t + eta)))`` with the logits z of p and z_t of the
+    threshold. It never saturates faster than the logit grows. ``beta=1`` and
+    ``eta=0`` at t = 0.5 is :class:`Identity`. (Benedict, Koops, Odijk and de Rijke,
+    "sigmoidF1: A Smooth F1 Score Surrogate Loss for Multilabel Classification".)
+
+    Parameters
+    ----------
+    beta : float, default=2
+        Steepness, positive.
+    eta : float, default=0
+        Offset of the logit; other than 0, it moves the decision away from t.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.steps import LogitSigmoid
+    >>> LogitSigmoid(beta=2)(torch.tensor([0.25, 0.5, 0.75]))
+    tensor([0.1000, 0.5000, 0.9000])
+    """
+
+    beta: float = 2.0
+    eta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < math.inf:
+            raise ValueError(f"beta must be positive and finite, got {self.beta!r}.")
+        if not math.isfinite(self.eta):
+            raise ValueError(f"eta must be finite, got {self.eta!r}.")
+
+    @property
+    def gain(self) -> float:  # type: ignore[override]
+        return self.beta
+
+    def _u(self, logit: Tensor, threshold: Any) -> Tensor:
+        if isinstance(threshold, Tensor):
+            cut: Any = torch.logit(threshold)
+        else:
+            cut = math.log(threshold) - math.log1p(-threshold)
+        return (logit - (cut - self.eta)) * self.beta
+
+    def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        return torch.sigmoid(self._u(torch.logit(p), threshold))
+
+    def slope(self, p: Tensor, threshold: float = 0.5) -> Tensor:
+        u = self._u(torch.logit(p), threshold)
+        return self.beta * torch.sigmoid(u) * torch.sigmoid(-u) / (p * (1 - p))
+
+    def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
+        u = self._u(logit, threshold)
+        h, h_not = torch.sigmoid(u), torch.sigmoid(-u)
+        return torch.stack((h, h_not)), h * h_not
+
+
 _REGISTRY: dict[str, type[Step]] = {
     "sigmoid": Sigmoid,
     "identity": Identity,
     "linear": Linear,
     "cosine": Cosine,
+    "uniform": Uniform,
+    "logit": LogitSigmoid,
 }
 
 
@@ -298,7 +394,7 @@ def step_names() -> list[str]:
     --------
     >>> from sk_anyloss.steps import step_names
     >>> step_names()
-    ['cosine', 'identity', 'linear', 'sigmoid']
+    ['cosine', 'identity', 'linear', 'logit', 'sigmoid', 'uniform']
     """
     return sorted(_REGISTRY)
 
@@ -395,6 +491,24 @@ def check_threshold(threshold: float) -> float:
     raise ValueError(
         f"threshold must be a number strictly between 0 and 1, got {threshold!r}."
     )
+
+
+def check_thresholds(threshold: float | Sequence[float]) -> tuple[float, ...]:
+    """Return one threshold or several as a tuple, each in (0, 1), or raise an error.
+
+    Examples
+    --------
+    >>> from sk_anyloss.steps import check_thresholds
+    >>> check_thresholds(0.3), check_thresholds([0.25, 0.75])
+    ((0.3,), (0.25, 0.75))
+    """
+    if isinstance(threshold, (Sequence, np.ndarray)) and not isinstance(threshold, str):
+        if len(threshold) == 0:
+            raise ValueError(
+                "threshold is an empty list; give at least one number between 0 and 1."
+            )
+        return tuple(check_threshold(t) for t in threshold)
+    return (check_threshold(threshold),)
 
 
 def valid_L_range(

@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_anyloss import AnyLossClassifier, metric_score
+from sk_anyloss.losses import SurrogateFBeta, loss_names
 from sk_anyloss.metrics import metric_names
 from sk_anyloss.steps import Linear, step_names
 
@@ -660,3 +661,35 @@ def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
     np.testing.assert_allclose(
         fast.decision_function(X), slow.decision_function(X), rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("loss", loss_names())
+def test_learns_with_every_loss_in_closed_form(loss, imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, metric="f2", loss=loss, lr=0.05, max_epochs=60)
+    assert model.net_.by_hand_
+    assert sklearn.metrics.balanced_accuracy_score(y, model.predict(X)) > 0.75
+
+
+def test_several_thresholds_decide_at_a_half_unless_told(imbalanced):
+    X, y = imbalanced
+    several = fit(X, y, threshold=[0.3, 0.5, 0.7], step="linear")
+    p = several.predict_proba(X)[:, 1]
+    assert (several.predict(X) == (p > 0.5)).all()
+    told = fit(X, y, threshold=[0.3, 0.5, 0.7], step="linear", decision_threshold=0.2)
+    np.testing.assert_allclose(told.predict_proba(X)[:, 1], p)
+    assert (told.predict(X) == (p > 0.2)).all()
+    moved = fit(X, y, threshold=0.4, decision_threshold=0.6)
+    assert (moved.predict(X) == (moved.predict_proba(X)[:, 1] > 0.6)).all()
+
+
+def test_the_surrogate_finds_its_rate_in_labels_and_weights(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, loss="surrogate_fbeta", class_weight={0: 1, 1: 3})
+    expected = 3 * y.sum() / (300 - y.sum())
+    assert model.net_.criterion_.rate == pytest.approx(expected)
+    mine = SurrogateFBeta()
+    fit(X, y, loss=mine)
+    assert mine.rate is None
+    with pytest.raises(ValueError, match="F-beta scores only"):
+        fit(X, y, metric="mcc", loss="surrogate_fbeta")

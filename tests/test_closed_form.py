@@ -9,13 +9,10 @@ import torch
 from sk_anyloss.batches import Rows
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import ClassWeights
-from sk_anyloss.losses import AnyLoss, get_loss, loss_names
-from sk_anyloss.metrics import metric_names
+from sk_anyloss.losses import AnyLoss, Hybrid
 from sk_anyloss.modules import MLP, activation_names
-from sk_anyloss.steps import Cosine, Linear, Sigmoid, step_names
-
-LOSSES = [AnyLoss(metric, step) for metric in metric_names() for step in step_names()]
-LOSSES += [get_loss(name) for name in loss_names()]
+from sk_anyloss.steps import Cosine, Linear, LogitSigmoid, Sigmoid, Uniform
+from tests.losses_to_test import ALL_LOSSES, NAMED, SPECIAL
 
 
 def problem(hidden, activation, batch_norm, dtype=torch.float64, seed=0):
@@ -60,7 +57,7 @@ def assert_equal_to_autograd(module, loss, X, y, w, rtol=1e-12):
         torch.testing.assert_close(figures[name], buffer)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", ALL_LOSSES, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("batch_norm", [False, True])
 def test_every_loss(loss, weighted, batch_norm):
@@ -77,7 +74,7 @@ def test_every_activation_and_depth(activation, hidden, batch_norm, weighted):
     assert_equal_to_autograd(module, AnyLoss("f1"), X, y, w if weighted else None)
 
 
-@pytest.mark.parametrize("loss", [AnyLoss("mcc"), get_loss("weighted_bce")], ids=str)
+@pytest.mark.parametrize("loss", [AnyLoss("mcc"), *NAMED, SPECIAL[0]], ids=str)
 @pytest.mark.parametrize("hidden", [(), (2,), (4, 3), (3, 3, 3)])
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -101,6 +98,7 @@ def test_a_batch_in_pieces_is_the_batch(loss, hidden, batch_norm, weighted):
 
 LS = (5, 20, 73, 73, 5, 20)
 METRICS = ("f1", "mcc", "f1", "gmean", "accuracy", "f2")
+PAIRS = list(zip(METRICS, LS, strict=True))
 STACKS = {
     "sigmoid": [AnyLoss(m, Sigmoid(L)) for m, L in zip(METRICS, LS, strict=True)],
     "identity": [AnyLoss(metric, "identity") for metric in METRICS],
@@ -113,7 +111,11 @@ STACKS = {
         AnyLoss(lambda tn, fp, fn, tp: tp / (tp + fn) if tp > 0 else 0 * tp)
         for _ in METRICS
     ],
-    **{name: [get_loss(name)] * 6 for name in loss_names()},
+    "several thresholds": [AnyLoss(m, "linear", (L / 100, 0.6)) for m, L in PAIRS],
+    "hybrid": [Hybrid(m, Sigmoid(L)) for m, L in PAIRS],
+    "logit": [AnyLoss(m, LogitSigmoid(L / 10, L / 100)) for m, L in PAIRS],
+    "uniform": [AnyLoss(m, Uniform(L / 80)) for m, L in PAIRS],
+    **{str(loss): [loss] * 6 for loss in NAMED},
 }
 
 

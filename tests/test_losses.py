@@ -1,7 +1,5 @@
 """The losses: values, gradients, the paper's formulas, rounding, degenerate batches."""
 
-import itertools
-
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -14,17 +12,17 @@ from sk_anyloss.losses import (
     BCE,
     MSE,
     AnyLoss,
+    Focal,
+    Hybrid,
+    SurrogateFBeta,
     WeightedBCE,
     check_metric,
     get_loss,
-    loss_names,
 )
 from sk_anyloss.metrics import get_metric, metric_names
 from sk_anyloss.steps import Sigmoid, get_step, step_names
+from tests.losses_to_test import ALL_LOSSES, FAMILY
 
-FAMILY = list(itertools.product(metric_names(), step_names()))
-ALL_LOSSES = [AnyLoss(metric, step) for metric, step in FAMILY]
-ALL_LOSSES += [get_loss(name) for name in loss_names()]
 every_loss = pytest.mark.parametrize(
     "loss", ALL_LOSSES, ids=[str(loss) for loss in ALL_LOSSES]
 )
@@ -139,7 +137,7 @@ def test_float32_follows_float64(loss):
 
 
 # Recall does not look at negatives at all, nor specificity at positives.
-SEEN = set(itertools.product(metric_names(), (0, 1)))
+SEEN = {(metric, label) for metric in metric_names() for label in (0, 1)}
 SEEN -= {("recall", 0), ("specificity", 1)}
 
 
@@ -223,6 +221,81 @@ def test_leading_axes_are_models(loss):
     values = loss(stacked, y, w)
     assert values.shape == (3,)
     torch.testing.assert_close(values[2], loss(-z, y, w))
+
+
+def test_several_thresholds_are_the_mean_of_each():
+    z, y, w = batch()
+    each = [AnyLoss("f1", "linear", t)(z, y, w) for t in (0.2, 0.5, 0.9)]
+    several = AnyLoss("f1", "linear", [0.2, 0.5, 0.9])
+    torch.testing.assert_close(several(z, y, w), sum(each) / 3)
+    one = AnyLoss("f1", "linear", [0.3])
+    torch.testing.assert_close(one(z, y), AnyLoss("f1", "linear", 0.3)(z, y))
+
+
+@pytest.mark.parametrize("threshold", [[], (), np.array([])])
+def test_no_threshold_at_all(threshold):
+    with pytest.raises(ValueError, match="empty list; give at least one"):
+        AnyLoss("f1", threshold=threshold)
+
+
+def test_focal_loss_by_its_formula():
+    z, y, w = batch()
+    p = 1 / (1 + np.exp(-z.detach().numpy()))
+    q = np.where(y == 1, p, 1 - p)
+    a = np.where(y == 1, 0.25, 0.75)
+    expected = np.average(-a * (1 - q) ** 3 * np.log(q), weights=w)
+    assert Focal(gamma=3, alpha=0.25)(z, y, w).item() == pytest.approx(expected)
+    torch.testing.assert_close(Focal(gamma=0)(z, y, w), BCE()(z, y, w))
+
+
+def test_surrogate_by_its_formula():
+    z, y, w = batch()
+    y_, p = y.numpy(), 1 / (1 + np.exp(-z.detach().numpy()))
+    rows = -y_ * np.log(p) + (1 - y_) * np.log(4 * 0.3 + p)
+    loss = SurrogateFBeta(beta=2, rate=0.3)
+    assert loss(z, y, w).item() == pytest.approx(np.average(rows, weights=w))
+
+
+def test_surrogate_wants_to_know_the_rate():
+    z, y, _ = batch()
+    with pytest.raises(ValueError, match="needs rate="):
+        SurrogateFBeta()(z, y)
+    loss = SurrogateFBeta()
+    loss.prepare(80.0, 20.0)
+    assert loss.rate == 0.25
+    given_one = SurrogateFBeta(rate=0.5)
+    given_one.prepare(80.0, 20.0)
+    assert given_one.rate == 0.5
+
+
+def test_surrogate_stands_in_for_f_beta_only():
+    assert get_loss("surrogate_fbeta", metric="f0.5").beta == 0.5
+    with pytest.raises(ValueError, match="F-beta scores only, but metric='gmean'"):
+        get_loss("surrogate_fbeta", metric="gmean")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_hybrid_is_a_share_of_either(share):
+    z, y, w = batch()
+    loss = Hybrid("mcc", "identity", 0.4, share=share, class_weight=(1, 3))
+    bce = WeightedBCE((1, 3))(z, y, w)
+    metric = AnyLoss("mcc", "identity", 0.4)(z, y, w)
+    torch.testing.assert_close(loss(z, y, w), (1 - share) * bce + share * metric)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Focal(gamma=-1), "gamma must be at least 0"),
+        (lambda: Focal(alpha=1), "alpha must lie in"),
+        (lambda: SurrogateFBeta(beta=0), "beta must be positive"),
+        (lambda: SurrogateFBeta(rate=0), "rate must be positive"),
+        (lambda: Hybrid(share=1.5), "share must lie in"),
+    ],
+)
+def test_parameters_that_make_no_sense(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 def test_bce_is_torchs():
