@@ -34,11 +34,11 @@ from sk_anyloss._params import check_params
 from sk_anyloss.batches import FULL_BATCH_ROWS
 from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.losses import AnyLoss, check_metric, get_loss
-from sk_anyloss.metrics import Metric
+from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.modules import MLP, Activation
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
-from sk_anyloss.scoring import metric_score
+from sk_anyloss.scoring import best_cut, metric_score
 from sk_anyloss.steps import Step, check_thresholds, get_step
 from sk_anyloss.summed import SummedLoss
 
@@ -64,8 +64,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     metric : str or callable, default='f1'
         What to train for: ``'f1'``, ``'f2'``, any ``'f<beta>'``, ``'gmean'``,
         ``'balanced_accuracy'``, ``'mcc'`` and others of
-        :func:`sk_anyloss.metrics.metric_names`, or a differentiable callable
-        ``f(tn, fp, fn, tp)``, larger being better.
+        :func:`sk_anyloss.metrics.metric_names`; a goal with a constraint such as
+        ``'precision@recall>=0.8'``, which the decisions on the training rows then meet
+        if they can; or a differentiable callable ``f(tn, fp, fn, tp)``, larger being
+        better, such as ``Savings(fp=1, fn=20)`` for a cost matrix.
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers; ``()`` is a single-layer perceptron.
     L : float, default=73
@@ -406,8 +408,36 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = len(self.loss_curve_)
         watched = job.held_out is not None
         self.validation_scores_ = _column(net, "valid_score") if watched else None
-        if watch:
+        if watch and self._is_constrained():
+            self._place(X, job.sample)
+        elif watch:
             self._warn_if_constant(X, job.sample)
+
+    def _is_constrained(self) -> bool:
+        aims_at_metric = self.loss is None or self.loss == "hybrid"
+        return aims_at_metric and isinstance(get_metric(self.metric), AtLeast)
+
+    def _place(self, X: Any, sample: Sample) -> None:
+        """Move the output bias to where the constraint is met on the training rows.
+
+        Training aims at soft counts of batches, which come close to a constraint; this
+        meets it. Of all places that do, the one that is best for the goal.
+        """
+        logits = [self.net_.logits(as_rows(rows)) for rows, _ in sample.chunks(X)]
+        goal: Any = get_metric(self.metric)
+        z = np.concatenate(logits)
+        cut, value = best_cut(goal, z, sample.target, sample.weight)
+        with torch.no_grad():
+            self.net_.module_.layers[-1].bias.add_(self._cut - cut)
+        if value < 0:
+            warnings.warn(
+                f"{metric_name(goal)} cannot be met on the training rows: the best "
+                f"{metric_name(goal.constraint)} is {goal.floor + value:.3f}, "
+                f"{-value:.3f} short of {goal.floor:g}. Lower the floor, or train a "
+                "larger network for longer.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _check_same_classes(self, labels: np.ndarray, partial: bool) -> None:
         strange = np.setdiff1d(labels, self.classes_).tolist()

@@ -21,8 +21,10 @@ from sk_anyloss._names import unknown
 Metric = Callable[[Any, Any, Any, Any], Any]
 
 __all__ = [
+    "AtLeast",
     "FBeta",
     "Metric",
+    "Savings",
     "accuracy",
     "balanced_accuracy",
     "cohen_kappa",
@@ -45,6 +47,7 @@ __all__ = [
 
 _REGISTRY: dict[str, Metric] = {}
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+_AT_LEAST = re.compile(r"([\w.]+) *@ *([\w.]+) *>= *(\d*\.?\d+)")
 
 
 def ratio(numerator: Any, denominator: Any) -> Any:
@@ -153,7 +156,8 @@ def get_metric(metric: str | Metric) -> Metric:
     Parameters
     ----------
     metric : str or callable
-        A registered name, ``'f<beta>'`` with any beta such as ``'f1.5'``, or a
+        A registered name, ``'f<beta>'`` with any beta such as ``'f1.5'``,
+        ``'<goal>@<metric>>=<floor>'`` such as ``'precision@recall>=0.8'``, or a
         callable ``f(tn, fp, fn, tp)``.
 
     Returns
@@ -168,12 +172,16 @@ def get_metric(metric: str | Metric) -> Metric:
     0.666...
     >>> get_metric("f1.5")
     FBeta(beta=1.5)
+    >>> get_metric("precision@recall>=0.8")
+    AtLeast(goal='precision', constraint='recall', floor=0.8)
     """
     if isinstance(metric, str):
         if metric in _REGISTRY:
             return _REGISTRY[metric]
         if match := _F_BETA.fullmatch(metric):
             return FBeta(float(match[1]))
+        if match := _AT_LEAST.fullmatch(metric):
+            return AtLeast(match[1], match[2], float(match[3]))
         raise ValueError(_unknown(metric))
     if callable(metric):
         return metric
@@ -199,6 +207,9 @@ def metric_name(metric: str | Metric) -> str:
             return name
     if isinstance(metric, FBeta):
         return f"f{metric.beta:g}"
+    if isinstance(metric, AtLeast):
+        goal, constraint = metric_name(metric.goal), metric_name(metric.constraint)
+        return f"{goal}@{constraint}>={metric.floor:g}"
     return getattr(metric, "__name__", None) or repr(metric)
 
 
@@ -322,6 +333,102 @@ class FBeta:
             return 0.0, 0.0, 0.0
         value = hits / whole
         return value, (1 + beta2 - value) / whole, -value / whole
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The best of one metric subject to a floor under another.
+
+    Where the constraint is met, the value is that of the goal; where it is missed, it
+    is below 0 by how much: ``AtLeast('precision', 'recall', 0.8)`` gives 0.62 for a
+    precision of 0.62 at a recall of 0.8 or more, and -0.05 for a recall of 0.75. Also
+    by name, as ``'precision@recall>=0.8'``.
+
+    Parameters
+    ----------
+    goal : str or callable, default='precision'
+        What to maximise; a metric that is never below 0.
+    constraint : str or callable, default='recall'
+        What has to reach the floor.
+    floor : float, default=0.8
+        The floor, in (0, 1).
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics import AtLeast
+    >>> goal = AtLeast("precision", "recall", 0.75)
+    >>> goal(90, 2, 1, 6), round(goal(90, 2, 3, 5), 3)
+    (0.75, -0.125)
+    >>> goal.both(90, 2, 1, 6)  # Precision and recall.
+    (0.75, 0.857...)
+    """
+
+    goal: str | Metric = "precision"
+    constraint: str | Metric = "recall"
+    floor: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0 < self.floor < 1:
+            raise ValueError(
+                f"The floor under {self.constraint!r} must lie in (0, 1), got "
+                f"{self.floor!r}."
+            )
+        get_metric(self.goal)
+        get_metric(self.constraint)
+
+    def both(self, tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[Any, Any]:
+        """The goal and the constrained metric."""
+        goal, constraint = get_metric(self.goal), get_metric(self.constraint)
+        return goal(tn, fp, fn, tp), constraint(tn, fp, fn, tp)
+
+    def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
+        goal, held = self.both(tn, fp, fn, tp)
+        missed = held - self.floor
+        return goal * (missed >= 0) + missed * (missed < 0)
+
+
+@dataclass(frozen=True)
+class Savings:
+    """What decisions save of the highest cost, as a share of what can be saved.
+
+    1 if every row has the decision that costs least, 0 if every row has the other.
+
+    Parameters
+    ----------
+    fp, fn : float, default=1
+        Cost of a false alarm and of a missed positive.
+    tn, tp : float, default=0
+        Cost of right decisions; a negative one is a gain.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics import Savings
+    >>> Savings(fp=1, fn=20)(90, 4, 1, 5)
+    0.887...
+    """
+
+    fp: float = 1.0
+    fn: float = 1.0
+    tn: float = 0.0
+    tp: float = 0.0
+
+    def __post_init__(self) -> None:
+        costs = (self.fp, self.fn, self.tn, self.tp)
+        if not all(-float("inf") < cost < float("inf") for cost in costs):
+            raise ValueError(f"Costs must be finite numbers, got {self!r}.")
+        if self.fp == self.tn and self.fn == self.tp:
+            raise ValueError(
+                f"{self!r} costs the same whatever is decided; give a cost to false "
+                "alarms or to missed positives."
+            )
+
+    def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
+        # Of each class, how many have the cheaper decision, and what that saves.
+        negatives, positives = self.fp - self.tn, self.fn - self.tp
+        saved = abs(negatives) * (tn if negatives > 0 else fp)
+        saved = saved + abs(positives) * (tp if positives > 0 else fn)
+        most = abs(negatives) * (tn + fp) + abs(positives) * (fn + tp)
+        return ratio(saved, most)
 
 
 for _beta in (0.5, 1.0, 2.0):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 from sk_anyloss.counts import Counts, confusion
 from sk_anyloss.metrics import Metric, get_metric
 
-__all__ = ["evaluate", "metric_score", "metric_scorer"]
+__all__ = ["best_cut", "evaluate", "metric_score", "metric_scorer"]
 
 
 def metric_score(
@@ -84,6 +84,57 @@ def evaluate(metric: str | Metric, counts: Counts) -> float:
     except (AttributeError, TypeError):
         counts = Counts(*(torch.tensor(float(count)).double() for count in counts))
         return float(function(*counts))
+
+
+def best_cut(
+    metric: str | Metric,
+    logits: np.ndarray,
+    target: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Where to cut logits so that a metric is best on the given rows.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.get_metric` takes it; of plain arithmetic.
+    logits : ndarray of shape (n,)
+        One for each row.
+    target : ndarray of shape (n,)
+        Labels, 0 or 1.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    cut : float
+        Rows with a logit above it are to be called positive. Halfway between two
+        rows; of equally good places the one nearest to 0.
+    value : float
+        The metric there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.scoring import best_cut
+    >>> best_cut("f1", np.array([-2.0, -1.0, 0.0, 3.0]), np.array([0, 1, 0, 1]))
+    (-1.5, 0.8)
+    """
+    order = np.argsort(-logits, kind="stable")
+    z, y = logits[order].astype(float), target[order].astype(float)
+    w = np.ones(len(z)) if sample_weight is None else sample_weight[order]
+    tp = np.concatenate(([0.0], np.cumsum(w * y)))
+    fp = np.concatenate(([0.0], np.cumsum(w * (1 - y))))
+    values = np.broadcast_to(
+        get_metric(metric)(fp[-1] - fp, fp, tp[-1] - tp, tp), tp.shape
+    )
+    # The first i rows are positive if the cut lies between i - 1 and i.
+    ends = (z[0] + 1, z[-1] - 1)
+    cuts = np.concatenate((ends[:1], (z[:-1] + z[1:]) / 2, ends[1:]))
+    possible = np.concatenate(([True], z[:-1] != z[1:], [True]))
+    candidates = np.flatnonzero(possible & (values == values[possible].max()))
+    best = candidates[np.argmin(np.abs(cuts[candidates]))]
+    return float(cuts[best]), float(values[best])
 
 
 def _greater_label(y_true: np.ndarray, y_pred: np.ndarray) -> Any:

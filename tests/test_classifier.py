@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
-from sk_anyloss import AnyLossClassifier, metric_score
+from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
 from sk_anyloss.losses import SurrogateFBeta, loss_names
-from sk_anyloss.metrics import metric_names
+from sk_anyloss.metrics import Savings, get_metric, metric_names
 from sk_anyloss.steps import Linear, step_names
 
 
@@ -693,3 +693,45 @@ def test_the_surrogate_finds_its_rate_in_labels_and_weights(imbalanced):
     assert mine.rate is None
     with pytest.raises(ValueError, match="F-beta scores only"):
         fit(X, y, metric="mcc", loss="surrogate_fbeta")
+
+
+GOALS = ["precision@recall>=0.8", "recall@precision>=0.7", "specificity@recall>=0.95"]
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_constraints_are_met_on_the_training_rows(goal, weighted, imbalanced):
+    X, y = imbalanced
+    weight = np.random.default_rng(0).random(300) if weighted else None
+    model = fit(X, y, metric=goal, max_epochs=60, sample_weight=weight)
+    metric = get_metric(goal)
+    decided = model.predict(X)
+    counts = sklearn.metrics.confusion_matrix(y, decided, sample_weight=weight).ravel()
+    reached, held = metric.both(*counts)
+    assert held >= metric.floor
+    assert model.score(X, y, weight) == pytest.approx(reached)
+    assert reached > 0.5
+    assert ((model.predict_proba(X)[:, 1] > 0.5) == decided).all()
+
+
+def test_a_constraint_in_a_stack_is_the_same(imbalanced):
+    X, y = imbalanced
+    models = [AnyLossClassifier(goal, random_state=0, max_epochs=20) for goal in GOALS]
+    for model in fit_stack(models, X, y):
+        alone = clone(model).fit(X, y)
+        assert (model.predict(X) == alone.predict(X)).all()
+
+
+def test_a_constraint_that_cannot_be_met_says_how_far_it_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 1)).round(), np.arange(200) % 10 == 0
+    with pytest.warns(ConvergenceWarning, match=r"best precision is .* short of 0.99"):
+        model = fit(X, y, metric="recall@precision>=0.99")
+    assert model.score(X, y) < 0
+
+
+def test_costs(imbalanced):
+    X, y = imbalanced
+    dear = fit(X, y, metric=Savings(fp=1, fn=50), max_epochs=60).predict(X)
+    cheap = fit(X, y, metric=Savings(fp=50, fn=1), max_epochs=60).predict(X)
+    assert dear.sum() > y.sum() > cheap.sum()

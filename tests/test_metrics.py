@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_anyloss.metrics import (
+    AtLeast,
     FBeta,
+    Savings,
     get_metric,
     metric_name,
     metric_names,
@@ -200,3 +202,48 @@ def test_names_that_cannot_be_registered(name):
 def test_only_callables_can_be_registered():
     with pytest.raises(TypeError, match="must be callable"):
         register_metric("three")(3)
+
+
+@given(st.tuples(*[st.integers(0, 50)] * 4))
+def test_a_floor_under_another_metric(counts):
+    metric = get_metric("precision @ recall >= 0.75")
+    assert metric == AtLeast("precision", "recall", 0.75)
+    value, recall = metric(*counts), get_metric("recall")(*counts)
+    if recall >= 0.75:
+        assert value == get_metric("precision")(*counts)
+    else:
+        assert value == pytest.approx(recall - 0.75)
+        assert value < 0
+    arrays = metric(*(np.array([count, count]) for count in counts))
+    tensors = metric(*(torch.tensor([float(count)]) for count in counts))
+    assert arrays == pytest.approx([value, value])
+    assert tensors.item() == pytest.approx(value, abs=1e-6)
+
+
+@given(st.tuples(*[st.integers(0, 50)] * 4), st.tuples(*[st.integers(-5, 5)] * 4))
+def test_savings_by_brute_force(counts, costs):
+    c_tn, c_fp, c_fn, c_tp = costs
+    if c_tn == c_fp and c_fn == c_tp:
+        return
+    tn, fp, fn, tp = counts
+    cost = c_tn * tn + c_fp * fp + c_fn * fn + c_tp * tp
+    high = max(c_tn, c_fp) * (tn + fp) + max(c_fn, c_tp) * (fn + tp)
+    low = min(c_tn, c_fp) * (tn + fp) + min(c_fn, c_tp) * (fn + tp)
+    value = Savings(fp=c_fp, fn=c_fn, tn=c_tn, tp=c_tp)(*counts)
+    assert value == pytest.approx((high - cost) / (high - low) if high > low else 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AtLeast(floor=1.0), r"must lie in \(0, 1\), got 1.0"),
+        (lambda: get_metric("precision@recall>=1.5"), "must lie in"),
+        (lambda: get_metric("precision@recal>=0.5"), "recal"),
+        (lambda: AtLeast("precison"), "precison"),
+        (lambda: Savings(fp=0, fn=0), "the same whatever is decided"),
+        (lambda: Savings(fp=float("nan")), "finite"),
+    ],
+)
+def test_goals_that_make_no_sense(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
