@@ -222,7 +222,7 @@ class ClosedForm:
         rooms = self._forward(rows, self._normalize)
         logits = rooms[-1].logits
         sums, slope = self.criterion.tally(logits, rows.classes)
-        loss, factors = self.criterion.pull(sums)
+        loss, factors = self.criterion.pull(self.criterion.remember(sums))
         self.criterion.slope(slope, factors, rows.classes, rooms[-1].slope)
         self._backward(rows, rooms, self._norm_gradient)
         return loss, logits, sums
@@ -337,7 +337,7 @@ class ClosedForm:
             sums = sums + forward(rows)[1]
         for norm in norms:
             norm.follow()
-        loss, factors = self.criterion.pull(sums)
+        loss, factors = self.criterion.pull(self.criterion.remember(sums))
 
         def backward(down_to: _Norm | None) -> None:
             def norm_gradient(room: _Room, rows: Rows) -> bool:

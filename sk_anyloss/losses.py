@@ -83,6 +83,10 @@ class AnyLoss(SummedLoss):
     threshold : float or sequence of floats, default=0.5
         Probability above which the model will decide for the positive class. With
         several, the loss is the mean of the losses at each.
+    memory : float, default=0
+        Share of the past in a moving average of the confusion matrix over the batches
+        of a training, in [0, 1). The gradient is then taken at the average, so that
+        small batches pull where the whole set would.
 
     Notes
     -----
@@ -108,8 +112,13 @@ class AnyLoss(SummedLoss):
         metric: str | Metric = "f1",
         step: str | Step = "sigmoid",
         threshold: float | Sequence[float] = 0.5,
+        memory: float = 0.0,
     ) -> None:
         super().__init__()
+        if not 0 <= memory < 1:
+            raise ValueError(f"memory must lie in [0, 1), got {memory!r}.")
+        self.memory = memory
+        self.remembered: Tensor | None = None
         self.metric = check_metric(metric)
         self.name = metric_name(metric)
         self.step = get_step(step)
@@ -135,6 +144,18 @@ class AnyLoss(SummedLoss):
         if not torch.isfinite(loss).all():
             raise not_finite(self.name, counts.detach().unbind(-1))
         return loss.mean(-1)
+
+    def remember(self, sums: Tensor) -> Tensor:
+        if not self.memory:
+            return sums
+        now, before = sums.detach(), self.remembered
+        if before is not None and before.shape == now.shape:
+            now = before + (1 - self.memory) * (now - before)
+        self.remembered = now.clone()
+        return now + (sums - sums.detach())  # The gradient is that of the batch.
+
+    def forget(self) -> None:
+        self.remembered = None
 
     def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
         if len(self.thresholds) == 1:
@@ -182,7 +203,7 @@ class AnyLoss(SummedLoss):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        return type(self), type(self.step), len(self.thresholds)
+        return type(self), type(self.step), len(self.thresholds), self.memory
 
     @classmethod
     def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:

@@ -74,10 +74,10 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Any:
     for batch in batches:
         loss, _, sums = engine(batch)
         stepper.step()
-        if totals is None:
+        if totals is None and not engine.criterion.memory:
             totals = sums
             continue
-        totals = totals + sums
+        totals = sums if totals is None else totals + sums
         loss = None
     return engine.criterion.pull(totals)[0] if loss is None else loss
 
@@ -419,6 +419,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def _release(self) -> None:
         """Give module and optimiser memory of their own again."""
+        if isinstance(self.criterion_, SummedLoss):
+            self.criterion_.forget()
         if self.closed_form_ is not None:
             self.closed_form_.release()
             if self.stepper_ is not None:
@@ -454,7 +456,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             }
         logits = self.infer(Xi, **fit_params)
         sums = self._sums(logits, yi, Xi)
-        loss = self._value(sums)
+        if isinstance(self.criterion_, SummedLoss):
+            loss = self._value(self.criterion_.remember(sums))
+        else:
+            loss = self._value(sums)
         loss.backward()
         return {"loss": loss, "y_pred": logits, "sums": sums}
 

@@ -65,6 +65,16 @@ class SummedLoss(nn.Module):
         """
         raise NotImplementedError
 
+    #: Share of earlier batches in what the gradient is taken at.
+    memory = 0.0
+
+    def remember(self, sums: Tensor) -> Tensor:
+        """What the gradient of a training step is taken at: the sums themselves."""
+        return sums
+
+    def forget(self) -> None:
+        """Forget earlier batches, at the end of a training."""
+
     def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
         """Write the derivative of the loss by the logits, (K, n), into a tensor.
 

@@ -287,3 +287,33 @@ def test_pickles(imbalanced):
     net.partial_fit(X, y)
     copy.partial_fit(X, y)
     assert (copy.logits(X) == net.logits(X)).all()
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.9])
+def test_a_memory_of_earlier_batches_by_hand_and_by_autograd(memory, imbalanced):
+    X, y = imbalanced
+    settings = {"criterion": AnyLoss("f1", memory=memory), "random_state": 0}
+    settings |= {"batch_size": 20, "max_epochs": 5}
+    by_hand = AnyLossNet(mlp(), **settings).fit(X, y)
+    by_autograd = AnyLossNet(mlp(), **settings).initialize()
+    by_autograd.by_hand_ = False
+    by_autograd.partial_fit(X, y)
+    np.testing.assert_allclose(by_hand.logits(X), by_autograd.logits(X), rtol=1e-5)
+    assert by_hand.criterion_.remembered is None
+    pickle.dumps(by_hand)
+
+
+def test_with_a_memory_the_gradient_is_taken_at_the_average(imbalanced):
+    loss = AnyLoss("f1", memory=0.75)
+    first, second = torch.tensor([40.0, 4, 3, 8]), torch.tensor([30.0, 8, 7, 4])
+    assert torch.equal(loss.remember(first), first)
+    average = 0.75 * first + 0.25 * second
+    second.requires_grad_()
+    remembered = loss.remember(second)
+    torch.testing.assert_close(remembered, average)
+    loss.value(remembered).backward()
+    average.requires_grad_()
+    loss.value(average).backward()
+    torch.testing.assert_close(second.grad, average.grad)
+    with pytest.raises(ValueError, match=r"memory must lie in \[0, 1\)"):
+        AnyLoss("f1", memory=1.0)
