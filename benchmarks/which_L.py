@@ -3,11 +3,11 @@
     python -m benchmarks.which_L --data FOLDER
 
 FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
-class). For every set of at most ``--most`` rows and every configuration, all values of
-L and all folds are trained in one stack. Every finished set is written to ``--output``
-at once, and a run that is started again goes on where it was. Prints, for every
-configuration, the mean score and rank of each L over the sets, and the share of fits
-that ended with one class only.
+class). For every set of more than ``--least`` and at most ``--most`` rows and every
+configuration, all values of L and all folds are trained in one stack. Every finished
+set is written to ``--output`` at once, and a run that is started again goes on where
+it was. Prints, for every configuration, the mean score and rank of each L over the
+sets, and the share of fits that ended with one class only.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from sk_anyloss import AnyLossClassifier, fit_stack
 
-LS = (2, 5, 10, 20, 40, 73, 110)
+LS = (2, 5, 10, 20, 40, 73, 110, "auto")
 CONFIGURATIONS = [
     {"hidden": hidden, "lr": lr, "batch_size": "auto"}
     for hidden in ((2,), (32,))
@@ -80,7 +80,8 @@ def main():
     parser.add_argument("--output", type=Path, default=Path("results/which_L.csv"))
     parser.add_argument("--metric", default="f1")
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--most", type=int, default=2_000)
+    parser.add_argument("--least", type=int, default=0, help="rows of a set")
+    parser.add_argument("--most", type=int, default=1_200, help="rows of a set")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     options.output.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +92,8 @@ def main():
     paths = [
         path
         for path in sorted(options.data.glob("*.npz"))
-        if path.stem not in done and len(np.load(path)["y"]) <= options.most
+        if path.stem not in done
+        and options.least < len(np.load(path)["y"]) <= options.most
     ]
     jobs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
         delayed(run_set)(path, options.metric, options.folds, 0) for path in paths
@@ -109,9 +111,10 @@ def report(path, folds):
     sets = sorted({row[0] for row in rows})
     print(f"{len(sets)} sets; mean score (mean rank, 1 is best; % collapsed)")
     print(f"{'':<42}" + "".join(f"{f'L {L}':>18}" for L in LS))
-    found = {(row[0], row[1], float(row[2])): row[3:] for row in rows}
+    found = {(row[0], row[1], row[2]): row[3:] for row in rows}
     for name in map(name_of, CONFIGURATIONS):
-        table = np.array([[found[s, name, L] for L in LS] for s in sets], dtype=float)
+        cells = [[found[s, name, str(L)] for L in LS] for s in sets]
+        table = np.array(cells, dtype=float)
         ranks = rankdata(-table[..., 0].round(6), axis=1).mean(axis=0)
         cells = [
             f"{score:.3f} ({rank:.1f}; {100 * fits / folds:.0f})"

@@ -20,7 +20,8 @@ def check_params(model: Any) -> None:
     if model.decision_threshold is not None:
         check_threshold(model.decision_threshold)
     get_step(model.step)
-    Sigmoid(model.L)
+    if not (isinstance(model.L, str) and model.L == "auto"):
+        Sigmoid(model.L)
     batch_rows(model.batch_size, 1)
     for name in ("standardize", "batch_norm", "early_stopping", "warm_start"):
         if not isinstance(getattr(model, name), (bool, np.bool_)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,15 +32,21 @@ from sk_anyloss._data import (
     split_seed,
 )
 from sk_anyloss._params import check_params
-from sk_anyloss.batches import FULL_BATCH_ROWS
+from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.losses import AnyLoss, check_metric, get_loss
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
-from sk_anyloss.modules import MLP, Activation
+from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
 from sk_anyloss.scoring import best_cut, metric_score
-from sk_anyloss.steps import Step, check_thresholds, get_step
+from sk_anyloss.steps import (
+    Step,
+    auto_L,
+    check_thresholds,
+    get_step,
+    valid_L_range,
+)
 from sk_anyloss.summed import SummedLoss
 
 __all__ = ["AnyLossClassifier"]
@@ -70,8 +77,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         better, such as ``Savings(fp=1, fn=20)`` for a cost matrix.
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers; ``()`` is a single-layer perceptron.
-    L : float, default=73
-        Steepness of the amplifier; used by ``step='sigmoid'`` only.
+    L : float or 'auto', default=73
+        Steepness of the amplifier; used by ``step='sigmoid'`` only. ``'auto'`` takes
+        what suits the learning rate, the number of steps and the width of the network,
+        by the rule of :func:`sk_anyloss.steps.auto_L`.
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: ``'sigmoid'``, ``'identity'``,
         ``'linear'``, ``'cosine'``, ``'uniform'``, ``'logit'``, or an instance such as
@@ -151,6 +160,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         Names of the columns, if all were strings.
     net_ : AnyLossNet
         The trained skorch net; ``net_.module_`` is the torch module.
+    L_ : float
+        The steepness of the amplifier in the last fit.
     n_iter_ : int
         Number of epochs.
     loss_curve_ : list of float
@@ -197,7 +208,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self,
         metric: str | Metric = "f1",
         hidden: tuple[int, ...] = (2,),
-        L: float = 73,
+        L: float | str = 73,
         *,
         step: str | Step = "sigmoid",
         threshold: float | Sequence[float] = 0.5,
@@ -524,8 +535,29 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self._network = {name: getattr(self, name) for name in fixed}
         return net.initialize()
 
+    def _find_L(self, sample: Sample) -> float:
+        n = len(sample.target)
+        dtype = np.dtype(float) if n <= FULL_BATCH_ROWS else sample.target.dtype
+        if not isinstance(self.L, str):
+            _, high = valid_L_range(0.1, dtype)
+            # 73 is the paper's own, and what is not chosen is not warned of.
+            if high < self.L and self.L != 73 and self.step == "sigmoid":
+                warnings.warn(
+                    f"L={self.L} lies above the valid range for {dtype}, which ends at "
+                    f"{high:.1f}: rows that are decided have next to no gradient, and "
+                    "the model may predict one class only. L='auto' takes one that "
+                    "suits the training.",
+                    UserWarning,
+                    stacklevel=5,
+                )
+            return self.L
+        n_batches = math.ceil(n / batch_rows(self.batch_size, n))
+        width = max(check_hidden(self.hidden), default=2)
+        return auto_L(self.lr, self.max_epochs * n_batches, width, dtype)
+
     def _build_criterion(self, sample: Sample) -> nn.Module:
-        params = {"L": self.L} if self.step == "sigmoid" else {}
+        self.L_ = self._find_L(sample)
+        params = {"L": self.L_} if self.step == "sigmoid" else {}
         goal = (self.metric, get_step(self.step, **params), self.threshold)
         if self.loss is None:
             criterion: nn.Module = AnyLoss(*goal)

@@ -18,7 +18,7 @@ from skorch.callbacks import Callback, LRScheduler
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
 from sk_anyloss.losses import SurrogateFBeta, loss_names
 from sk_anyloss.metrics import Savings, get_metric, metric_names
-from sk_anyloss.steps import Linear, step_names
+from sk_anyloss.steps import Linear, auto_L, step_names
 
 
 def fit(X, y, **params):
@@ -735,3 +735,25 @@ def test_costs(imbalanced):
     dear = fit(X, y, metric=Savings(fp=1, fn=50), max_epochs=60).predict(X)
     cheap = fit(X, y, metric=Savings(fp=50, fn=1), max_epochs=60).predict(X)
     assert dear.sum() > y.sum() > cheap.sum()
+
+
+def test_L_by_itself(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, L="auto", lr=0.01, max_epochs=100)
+    assert auto_L(0.01, 500) == model.L_
+    assert model.net_.criterion_.step.L == model.L_
+    wide = fit(X, y, L="auto", lr=0.05, hidden=(32,), max_epochs=100)
+    assert 5 == wide.L_ < model.L_
+    assert fit(X, y).L_ == 73
+    assert fit(X.astype("float32"), y, L="auto", lr=1e-4).L_ < 33.3
+    first, second = fit_stack([clone(model), clone(wide)], X, y)
+    assert (first.L_, second.L_) == (model.L_, wide.L_)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_an_L_out_of_range_is_told_of(dtype, imbalanced):
+    X, y = imbalanced
+    X = X.astype(dtype)
+    fit(X, y, L=40, max_epochs=1, loss="bce")
+    with pytest.warns(UserWarning, match=f"above the valid range for {dtype}"):
+        fit(X, y, L=100, batch_size=30)
