@@ -97,6 +97,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         it, ``'surrogate_fbeta'`` stands in for F-beta scores. ``'bce'``,
         ``'weighted_bce'``, ``'focal'``, ``'mse'`` or a torch criterion on logits trains
         the same network on that instead; the metric then only scores.
+    memory : float, default=0
+        Share of the past, in [0, 1), in a moving average of the confusion matrix over
+        the batches; the gradient of the metric is taken there. Of use where batches
+        hold a positive or two, as with one positive in a thousand rows and 100 rows in
+        a batch: 0.9 is a good start. Used by ``loss=None`` only.
     pos_label : label, default=None
         The class that counts as positive; by default the greater label,
         ``classes_[1]``, as everywhere in scikit-learn.
@@ -214,6 +219,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         threshold: float | Sequence[float] = 0.5,
         decision_threshold: float | None = None,
         loss: str | nn.Module | None = None,
+        memory: float = 0.0,
         pos_label: Any = None,
         standardize: bool = True,
         activation: str | Activation = "sigmoid",
@@ -241,6 +247,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.decision_threshold = decision_threshold
         self.loss = loss
+        self.memory = memory
         self.pos_label = pos_label
         self.standardize = standardize
         self.activation = activation
@@ -560,7 +567,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         params = {"L": self.L_} if self.step == "sigmoid" else {}
         goal = (self.metric, get_step(self.step, **params), self.threshold)
         if self.loss is None:
-            criterion: nn.Module = AnyLoss(*goal)
+            criterion: nn.Module = AnyLoss(*goal, self.memory)
         else:
             check_metric(self.metric)
             criterion = get_loss(self.loss, *goal)

@@ -757,3 +757,14 @@ def test_an_L_out_of_range_is_told_of(dtype, imbalanced):
     fit(X, y, L=40, max_epochs=1, loss="bce")
     with pytest.warns(UserWarning, match=f"above the valid range for {dtype}"):
         fit(X, y, L=100, batch_size=30)
+
+
+def test_a_memory_helps_where_batches_hold_a_positive_or_none():
+    rng = np.random.default_rng(0)
+    y = rng.random(20_000) < 0.003
+    X = rng.normal(size=(20_000, 4)) + 2.0 * y[:, None]
+    settings = {"L": 10, "batch_size": 100, "max_epochs": 5}
+    without = fit(X, y, **settings).score(X, y)
+    assert fit(X, y, memory=0.9, **settings).score(X, y) > without + 0.1
+    with pytest.raises(ValueError, match="memory must lie in"):
+        fit(X, y, memory=1.0)
