@@ -109,7 +109,7 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def as_tensor(array: np.ndarray) -> Tensor:
-    """An array as a tensor on the same memory, or on a copy if it is read-only.
+    """An array as a tensor on the same memory, or on a copy if torch cannot share it.
 
     Examples
     --------
@@ -118,7 +118,8 @@ def as_tensor(array: np.ndarray) -> Tensor:
     >>> as_tensor(np.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    shared = array.flags.writeable and all(stride >= 0 for stride in array.strides)
+    return torch.from_numpy(array if shared else array.copy())
 
 
 def _take(data: Any, rows: Any) -> Any:

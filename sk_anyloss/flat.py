@@ -138,29 +138,24 @@ class _FlatStep:
     ) -> None:
         self.groups = [optimizer.param_groups[0] for optimizer in optimizers]
         self.flat = flat
-        self.optimizers = optimizers
         self.scratch = torch.empty_like(flat.values)
         self.state = {name: torch.zeros_like(flat.values) for name in self.state_names}
         views = {name: flat.split(tensor) for name, tensor in self.state.items()}
-        self.fresh = True
-        for k, (optimizer, own) in enumerate(
-            zip(optimizers, flat.sources, strict=True)
-        ):
-            for name, parameter in own.items():
-                state = optimizer.state[parameter]
-                for part in self.state_names:
-                    view = views[part][name][k]
-                    if state.get(part) is not None:
-                        view.copy_(state[part])
-                        self.fresh = False
-                    state[part] = view
-        self.taken = 0 if self.fresh else self._steps_before()
-
-    def _steps_before(self) -> int:
-        return 0
+        #: An optimiser, one of its parameters, and the parts of its state, as views.
+        self.held = [
+            (optimizer, parameter, {part: views[part][name][k] for part in views})
+            for k, optimizer in enumerate(optimizers)
+            for name, parameter in flat.sources[k].items()
+        ]
 
     def begin(self) -> None:
-        """Look up the learning rates, which may change from epoch to epoch."""
+        """Look up what may have changed since the last epoch: state and rates."""
+        for optimizer, parameter, views in self.held:
+            state = optimizer.state[parameter]
+            for part, view in views.items():
+                if state.get(part) is not view:
+                    view.copy_(state.get(part, torch.zeros_like(view)))
+                    state[part] = view
         rates = [float(group["lr"]) for group in self.groups]
         self.rate = rates[0] if len(set(rates)) == 1 else self.flat.spread(rates)
         self.decay = float(self.groups[0]["weight_decay"])
@@ -174,11 +169,9 @@ class _FlatStep:
 
     def release(self) -> None:
         """Give the optimisers tensors of their own again."""
-        for optimizer, own in zip(self.optimizers, self.flat.sources, strict=True):
-            for parameter in own.values():
-                state = optimizer.state[parameter]
-                for part in self.state_names:
-                    state[part] = state[part].clone()
+        for optimizer, parameter, _ in self.held:
+            state = optimizer.state[parameter]
+            state.update({part: tensor.clone() for part, tensor in state.items()})
 
 
 class _FlatAdam(_FlatStep):
@@ -193,15 +186,15 @@ class _FlatAdam(_FlatStep):
     #: What Adam(fused=True) calls, for one learning rate.
     fused = staticmethod(torch._fused_adam_)
 
-    def _steps_before(self) -> int:
-        parameter = next(iter(self.flat.sources[0].values()))
-        return int(self.optimizers[0].state[parameter].get("step", 0))
-
     def begin(self) -> None:
         super().begin()
         self.betas = self.groups[0]["betas"]
         self.eps = self.groups[0]["eps"]
+        states = [optimizer.state[parameter] for optimizer, parameter, _ in self.held]
+        self.taken = int(states[0].get("step", 0))
         self.count = torch.tensor(float(self.taken), device=self.flat.values.device)
+        for state in states:
+            state["step"] = self.count
         tensors = (self.flat.values, self.flat.grads, *self.state.values())
         self.lists = [*[[tensor] for tensor in tensors], [], [self.count]]
         self.options = {
@@ -216,8 +209,8 @@ class _FlatAdam(_FlatStep):
 
     def step(self) -> None:
         self.taken += 1
+        self.count.fill_(self.taken)
         if isinstance(self.rate, float):
-            self.count.fill_(self.taken)
             self.fused(*self.lists, **self.options)
             return
         beta1, beta2 = self.betas
@@ -234,12 +227,6 @@ class _FlatAdam(_FlatStep):
         self.scratch.add_(self.eps * scale)
         torch.div(mean, self.scratch, out=self.scratch)
         self.move(self.scratch, -scale / (1 - beta1**self.taken))
-
-    def release(self) -> None:
-        super().release()
-        for optimizer, own in zip(self.optimizers, self.flat.sources, strict=True):
-            for parameter in own.values():
-                optimizer.state[parameter]["step"] = torch.tensor(float(self.taken))
 
 
 class _FlatAdamW(_FlatAdam):

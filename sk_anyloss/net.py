@@ -52,7 +52,7 @@ def single_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Any:
+def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, Any]:
     """Take a step for every batch; return the loss of the epoch, from its sums.
 
     Parameters
@@ -66,20 +66,16 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> Any:
 
     Returns
     -------
-    loss : float or ndarray of shape (K,)
-        The loss of each network.
+    loss, last : float or ndarray of shape (K,)
+        The loss of each network over the epoch, and in the last batch.
     """
     stepper.begin()
-    totals: Any = None
+    totals: Any = 0
     for batch in batches:
-        loss, _, sums = engine(batch)
+        last, _, sums = engine(batch)
         stepper.step()
-        if totals is None and not engine.criterion.memory:
-            totals = sums
-            continue
-        totals = sums if totals is None else totals + sums
-        loss = None
-    return engine.criterion.pull(totals)[0] if loss is None else loss
+        totals = totals + sums
+    return engine.criterion.pull(totals)[0], last
 
 
 @contextmanager
@@ -331,6 +327,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 raise  # skorch ends the training there.
             finally:
                 self._release()
+                if isinstance(self.criterion_, SummedLoss):
+                    self.criterion_.forget()
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Tell the callbacks; one that ends the training is no interruption."""
@@ -347,8 +345,12 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         if iterator is None:
             return
         totals: dict[str, Any] = {}
-        if training and self.unobserved_ and not kw:
-            loss = self._run_by_hand(iterator)
+        if training and not self._goes_by_hand(kw):
+            self._release()
+        elif training and self.unobserved_:
+            loss, last = self._run_by_hand(iterator)
+            # skorch's checkpoints look for the last batch.
+            self.history[-1]["batches"].append({f"{prefix}_loss": last})
             self.record_epoch(prefix, len(iterator), loss)
             return
         for batch in iterator:
@@ -396,7 +398,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             self.history.record(f"{prefix}_score", score)
 
     @torch.inference_mode()
-    def _run_by_hand(self, iterator: Any) -> float:
+    def _run_by_hand(self, iterator: Any) -> tuple[float, float]:
         if not self.module_.training:
             self._set_training(True)
         engine = self._engine()
@@ -419,31 +421,37 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def _release(self) -> None:
         """Give module and optimiser memory of their own again."""
-        if isinstance(self.criterion_, SummedLoss):
-            self.criterion_.forget()
         if self.closed_form_ is not None:
             self.closed_form_.release()
             if self.stepper_ is not None:
                 self.stepper_.release()
             self.closed_form_ = self.stepper_ = None
 
-    def _is_unobserved(self) -> bool:
-        """Whether steps can be taken by hand, no callback asking about batches."""
+    def _goes_by_hand(self, fit_params: dict[str, Any]) -> bool:
+        """Whether gradients come by hand; not if parts are frozen or a step is new."""
         return (
             self.by_hand_
-            and not needs_closure(self.optimizer_)
-            and not any(
-                getattr(type(callback), event) is not getattr(Callback, event)
-                for _, callback in self.callbacks_
-                for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
+            and not fit_params
+            and all(
+                getattr(type(self), method) is getattr(AnyLossNet, method)
+                for method in ("get_loss", "infer", "train_step", "train_step_single")
             )
+            and all(p.requires_grad for p in self.module_.parameters())
+        )
+
+    def _is_unobserved(self) -> bool:
+        """Whether no callback asks about batches, nor the optimiser for the loss."""
+        return not needs_closure(self.optimizer_) and not any(
+            getattr(type(callback), event) is not getattr(Callback, event)
+            for _, callback in self.callbacks_
+            for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
         )
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward and backward pass of one batch."""
         self._set_training(True)
         Xi, yi = unpack_data(batch)
-        if self.by_hand_ and not fit_params:
+        if self._goes_by_hand(fit_params):
             engine = self._engine()
             engine.flat.adopt()  # The optimiser has dropped its gradients.
             with torch.inference_mode():
@@ -455,12 +463,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 "tally": tally,
             }
         logits = self.infer(Xi, **fit_params)
-        sums = self._sums(logits, yi, Xi)
-        if isinstance(self.criterion_, SummedLoss):
-            loss = self._value(self.criterion_.remember(sums))
-        else:
-            loss = self._value(sums)
+        loss = self.get_loss(logits, yi, X=Xi, training=True)
         loss.backward()
+        with torch.no_grad():
+            sums = self._sums(logits, yi, Xi)
         return {"loss": loss, "y_pred": logits, "sums": sums}
 
     def _rows(self, X: Any, y: Any) -> Rows:
@@ -485,8 +491,14 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     def get_loss(
         self, y_pred: Tensor, y_true: Any, X: Any = None, training: bool = False
     ) -> Tensor:
-        """Loss of one batch, weighted if its X carries weights."""
-        return self._value(self._sums(y_pred, y_true, X))
+        """Loss of one batch, weighted if its X carries weights.
+
+        A subclass that changes it is trained on what it returns, by autograd.
+        """
+        sums = self._sums(y_pred, y_true, X)
+        if training and isinstance(self.criterion_, SummedLoss):
+            sums = self.criterion_.remember(sums)
+        return self._value(sums)
 
     def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
         weight = X.get("sample_weight") if isinstance(X, dict) else None

@@ -167,12 +167,14 @@ class _Member:
             module.scale,
         )
 
-    def end_epoch(self, n_batches: int, loss: float, seconds: float) -> None:
+    def end_epoch(
+        self, n_batches: int, loss: float, last: float, seconds: float
+    ) -> None:
         """Write down the epoch, and see whether it was one too many."""
         if self.stopped:
             return
         net = self.net
-        net.history.new_epoch()
+        net.history.append({"batches": [{"train_loss": last}]})
         net.history.record("epoch", len(net.history))
         net.record_epoch("train", n_batches, loss)
         if self.job.held_out is not None:
@@ -313,10 +315,10 @@ def _train(groups: list[list[_Member]]) -> None:
             for _ in range(first.model.max_epochs):
                 start = time.time()
                 with torch.inference_mode():
-                    losses = train_epoch(engine, stepper, feed).tolist()
+                    losses = train_epoch(engine, stepper, feed)
                 seconds = time.time() - start
-                for member, loss in zip(members, losses, strict=True):
-                    member.end_epoch(len(feed), loss, seconds)
+                for member, loss, last in zip(members, *losses, strict=True):
+                    member.end_epoch(len(feed), float(loss), float(last), seconds)
                 if all(member.stopped for member in members):
                     break
     finally:

@@ -1,5 +1,6 @@
 """The skorch net: any module, weights, callbacks, figures from sums, both gradients."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -9,7 +10,13 @@ import scipy.sparse
 import torch
 from sklearn.base import clone
 from skorch import NeuralNet
-from skorch.callbacks import BatchScoring, Callback, EpochScoring
+from skorch.callbacks import (
+    BatchScoring,
+    Callback,
+    Checkpoint,
+    EpochScoring,
+    Freezer,
+)
 from skorch.dataset import ValidSplit
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -317,3 +324,72 @@ def test_with_a_memory_the_gradient_is_taken_at_the_average(imbalanced):
     torch.testing.assert_close(second.grad, average.grad)
     with pytest.raises(ValueError, match=r"memory must lie in \[0, 1\)"):
         AnyLoss("f1", memory=1.0)
+
+
+@pytest.mark.parametrize("callbacks", [[], [Watcher]])
+def test_frozen_layers_stay_as_they_are_and_the_rest_learns(callbacks, imbalanced):
+    X, y = imbalanced
+    callbacks = [Freezer("layers.0.*", at=3), *(make() for make in callbacks)]
+    net = AnyLossNet(mlp(), callbacks=callbacks, max_epochs=2, random_state=0)
+    net.fit(X, y)
+    before = {name: p.clone() for name, p in net.module_.named_parameters()}
+    net.partial_fit(X, y)
+    for name, parameter in net.module_.named_parameters():
+        assert torch.equal(parameter, before[name]) == name.startswith("layers.0")
+
+
+def test_an_optimiser_saved_on_the_way_can_be_gone_on_with(imbalanced, tmp_path):
+    X, y = imbalanced
+    checkpoint = Checkpoint(monitor=None, dirname=str(tmp_path), f_pickle=None)
+    settings = {"max_epochs": 4, "random_state": 0, "batch_size": 1.0}
+    first = AnyLossNet(mlp(), callbacks=[checkpoint], **settings).fit(X, y)
+    again = AnyLossNet(mlp(), **settings).initialize()
+    again.load_params(checkpoint=checkpoint)
+    steps = {float(state["step"]) for state in again.optimizer_.state.values()}
+    assert steps == {4.0}
+    again.partial_fit(X, y)
+    first.partial_fit(X, y)
+    np.testing.assert_allclose(again.logits(X), first.logits(X), rtol=1e-12)
+
+
+def test_an_optimiser_loaded_between_epochs_is_the_one_that_goes_on(imbalanced):
+    X, y = imbalanced
+
+    class Reset(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            net.optimizer_.load_state_dict(self.state)
+
+        def on_train_begin(self, net, **kwargs):
+            self.state = copy.deepcopy(net.optimizer_.state_dict())
+
+    settings = {"max_epochs": 3, "random_state": 0, "batch_size": 1.0}
+    fast = AnyLossNet(mlp(), callbacks=[Reset()], **settings).fit(X, y)
+    slow = AnyLossNet(mlp(), callbacks=[Reset()], **settings).initialize()
+    slow.by_hand_ = False
+    slow.partial_fit(X, y)
+    np.testing.assert_allclose(fast.logits(X), slow.logits(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["get_loss", "train_step_single"])
+def test_a_subclass_with_a_step_of_its_own_is_asked(method, imbalanced):
+    X, y = imbalanced
+    calls = []
+
+    class Own(AnyLossNet):
+        pass
+
+    def own(self, *args, **kwargs):
+        calls.append(method)
+        return getattr(AnyLossNet, method)(self, *args, **kwargs)
+
+    setattr(Own, method, own)
+    Own(mlp(), max_epochs=2, random_state=0).fit(X, y)
+    assert len(calls) == 10  # Five batches an epoch.
+
+
+def test_rows_in_reverse_are_rows(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X[::-1], y[::-1])
+    other = AnyLossNet(mlp(), max_epochs=2, random_state=0)
+    other.fit(X[::-1].copy(), y[::-1].copy())
+    assert (net.logits(X) == other.logits(X)).all()
