@@ -29,6 +29,7 @@ from sk_anyloss.steps import (
     Step,
     check_thresholds,
     get_step,
+    is_ours,
     stack_numbers,
     stack_steps,
 )
@@ -203,7 +204,11 @@ class AnyLoss(SummedLoss):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        return type(self), type(self.step), len(self.thresholds), self.memory
+        kind = type(self), type(self.step), len(self.thresholds), self.memory
+        if is_ours(self.step):
+            return kind
+        # A step that we do not know may not take columns of numbers.
+        return (*kind, self.thresholds, repr(sorted(vars(self.step).items())))
 
     @classmethod
     def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:

@@ -48,9 +48,9 @@ def fit_stack(
     batches. They may differ in their rows and weights, ``metric``, ``L``, ``lr``,
     ``threshold`` and ``random_state``; those with the same rows, weights and
     ``random_state`` see the same batches and share the work on them. What has no like,
-    or cannot be trained in a stack (callbacks, a module or loss without a gradient
-    in closed form, an optimiser other than Adam, AdamW and plain SGD), is fitted by
-    itself.
+    or cannot be trained in a stack (callbacks, ``verbose``, a module or loss without a
+    gradient in closed form, an optimiser other than Adam, AdamW and plain SGD), is
+    fitted by itself.
 
     Parameters
     ----------
@@ -248,9 +248,7 @@ def _job(
     """What the model has to do on the rows of an index into all rows."""
     if index is None:
         return model._prepare(y, weight, dtype)
-    index = np.asarray(index)
-    if index.dtype == bool:
-        index = np.flatnonzero(index)
+    index = _check_rows(np.asarray(index), len(y))
     weight = None if weight is None else weight[index]
     sample, held_out, seeds = model._prepare(y[index], weight, dtype)
 
@@ -259,6 +257,19 @@ def _job(
         return Sample(chosen, part.target, part.weight)
 
     return Job(within(sample), None if held_out is None else within(held_out), seeds)
+
+
+def _check_rows(rows: np.ndarray, n: int) -> np.ndarray:
+    """Positions within n rows, from positions or a mask."""
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    whole = np.issubdtype(rows.dtype, np.integer) and rows.ndim == 1
+    if not whole or not ((rows >= 0) & (rows < n)).all():
+        raise ValueError(
+            f"rows must hold, for each model, positions from 0 to {n - 1} or a mask of "
+            f"{n} entries; got an array of {rows.dtype} and of the shape {rows.shape}."
+        )
+    return rows
 
 
 def _key(job: Job) -> Hashable:

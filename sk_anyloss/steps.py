@@ -429,6 +429,18 @@ def get_step(step: str | Step, **params: Any) -> Step:
     raise ValueError(unknown("step", step, _REGISTRY, otherwise))
 
 
+def is_ours(step: Step) -> bool:
+    """Whether a step is one of this package, and takes columns of numbers.
+
+    Examples
+    --------
+    >>> from sk_anyloss.steps import Sigmoid, is_ours
+    >>> is_ours(Sigmoid(5))
+    True
+    """
+    return type(step) in _REGISTRY.values()
+
+
 def stack_numbers(numbers: Sequence[float], like: Tensor) -> Any:
     """One number if all are equal, else a column of them, a row a model.
 
@@ -442,7 +454,7 @@ def stack_numbers(numbers: Sequence[float], like: Tensor) -> Any:
     tensor([[ 5.],
             [73.]])
     """
-    if len(set(numbers)) == 1:
+    if all(number == numbers[0] for number in numbers):
         return numbers[0]
     return like.new_tensor(numbers).unsqueeze(-1)
 

@@ -1,12 +1,7 @@
 """The benchmarks still run, and compare what is the same."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks import speed
 
