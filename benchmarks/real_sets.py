@@ -7,17 +7,10 @@ class). Every finished data set is written to ``--output`` at once, and a run th
 started again goes on where it was.
 """
 
-import argparse
-import csv
-import warnings
-from pathlib import Path
-
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
-from tqdm import tqdm
+from sklearn.base import clone
 
+from benchmarks.sets import is_constant, load, parser, run, splits
 from sk_anyloss import AnyLossClassifier, metric_score
 from sk_anyloss.baselines import get_baseline
 
@@ -34,72 +27,38 @@ def methods(metric, seed):
     }
 
 
-def run_set(path, metric, folds, seed):
+def run_set(path, options):
     """Mean score and number of collapsed fits of every method on one data set."""
-    data = np.load(path)
-    X, y = data["X"], data["y"]
-    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
+    X, y = load(path)
     rows = []
-    for name, model in methods(metric, seed).items():
+    for name, model in methods(options.metric, 0).items():
         scores, collapsed = [], 0
-        for train, test in splits:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", ConvergenceWarning)
-                model.fit(X[train], y[train])
-            collapsed += any(issubclass(w.category, ConvergenceWarning) for w in caught)
-            scores.append(metric_score(y[test], model.predict(X[test]), metric=metric))
-        rows.append([path.stem, name, float(np.mean(scores)), collapsed])
+        for train, test in splits(X, y, options.folds):
+            fitted = clone(model).fit(X[train], y[train])
+            collapsed += is_constant(fitted, X[train])
+            y_pred = fitted.predict(X[test])
+            scores.append(metric_score(y[test], y_pred, metric=options.metric))
+        row = {"method": name, "score": np.mean(scores), "collapsed": collapsed}
+        rows.append(row)
     return rows
 
 
-def main():
-    """Run what is missing, then print the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--metric", default="f1")
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--output", type=Path, default=Path("results/real_sets.csv"))
-    options = parser.parse_args()
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    done = []
-    if options.output.exists():
-        with options.output.open(newline="") as file:
-            done = [(s, m, float(v), int(c)) for s, m, v, c in csv.reader(file)]
-    paths = sorted(options.data.glob("*.npz"), key=lambda path: -path.stat().st_size)
-    missing = [path for path in paths if path.stem not in {row[0] for row in done}]
-    jobs = (
-        delayed(run_set)(path, options.metric, options.folds, options.seed)
-        for path in missing
-    )
-    results = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(jobs)
-    for rows in tqdm(results, total=len(missing), unit="set"):
-        with options.output.open("a", newline="") as file:
-            csv.writer(file).writerows(rows)
-        done.extend(rows)
-    report(done, options)
-
-
-def report(rows, options):
+def report(table, options):
     """Print means, wins and losses."""
-    table = {}
-    for name, method, score, collapsed in rows:
-        table.setdefault(method, {})[name] = (score, collapsed)
-    own = table["anyloss"]
-    print(f"{options.metric} on {len(own)} sets, {options.folds} folds\n")
+    scores = table.pivot(index="set", columns="method", values="score")
+    collapsed = table.groupby("method")["collapsed"].sum()
+    print(f"{options.metric} on {len(scores)} sets, {options.folds} folds\n")
     header = f"{'method':<20}{'mean':>7}{'collapsed fits':>16}"
     print(header + f"{'anyloss wins / ties / loses':>30}")
-    for method, cells in table.items():
-        differences = np.array([own[name][0] - cells[name][0] for name in own])
-        counts = (differences > 1e-9).sum(), (abs(differences) <= 1e-9).sum()
-        line = f"{method:<20}{np.mean([cells[name][0] for name in own]):>7.3f}"
-        line += f"{sum(cells[name][1] for name in own):>16}"
+    for method in methods(options.metric, 0):
+        line = f"{method:<20}{scores[method].mean():>7.3f}{collapsed[method]:>16}"
         if method != "anyloss":
-            lost = len(own) - sum(counts)
-            line += f"{counts[0]:>16} / {counts[1]} / {lost}"
+            difference = scores["anyloss"] - scores[method]
+            won, lost = (difference > 1e-9).sum(), (difference < -1e-9).sum()
+            line += f"{won:>16} / {len(difference) - won - lost} / {lost}"
         print(line)
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parser(__doc__, "results/real_sets.csv", folds=5).parse_args()
+    report(run(arguments, run_set), arguments)

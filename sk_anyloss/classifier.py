@@ -34,6 +34,7 @@ from sk_anyloss._data import (
 from sk_anyloss._params import check_params
 from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.callbacks import StopOnScore
+from sk_anyloss.curves import Curve
 from sk_anyloss.losses import AnyLoss, check_metric, get_loss
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.modules import MLP, Activation, check_hidden
@@ -73,8 +74,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         ``'balanced_accuracy'``, ``'mcc'`` and others of
         :func:`sk_anyloss.metrics.metric_names`; a goal with a constraint such as
         ``'precision@recall>=0.8'``, which the decisions on the training rows then meet
-        if they can; or a differentiable callable ``f(tn, fp, fn, tp)``, larger being
-        better, such as ``Savings(fp=1, fn=20)`` for a cost matrix.
+        if they can; ``'roc_auc'`` or ``'average_precision'``, which look at all
+        thresholds, so that the cut is then put where as many training rows are
+        positive as there should be; or a differentiable callable
+        ``f(tn, fp, fn, tp)``, larger being better, such as ``Savings(fp=1, fn=20)``
+        for a cost matrix.
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers; ``()`` is a single-layer perceptron.
     L : float or 'auto', default=73
@@ -426,27 +430,34 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = len(self.loss_curve_)
         watched = job.held_out is not None
         self.validation_scores_ = _column(net, "valid_score") if watched else None
-        if watch and self._is_constrained():
-            self._place(X, job.sample)
-        elif watch:
-            self._warn_if_constant(X, job.sample)
+        if not watch:
+            return
+        if self.loss in (None, "hybrid", "pairs"):
+            goal = get_metric(self.metric)
+            if isinstance(goal, AtLeast):
+                self._place_at_least(goal, X, job.sample)
+                return
+            if isinstance(goal, Curve):
+                # It says nothing of where to cut: as many as there are positives.
+                self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, job.sample)
+        self._warn_if_constant(X, job.sample)
 
-    def _is_constrained(self) -> bool:
-        aims_at_metric = self.loss is None or self.loss == "hybrid"
-        return aims_at_metric and isinstance(get_metric(self.metric), AtLeast)
+    def _place(self, metric: Metric, X: Any, sample: Sample) -> float:
+        """Move the output bias to where a metric is best on the training rows."""
+        logits = [self.net_.logits(as_rows(rows)) for rows, _ in sample.chunks(X)]
+        z = np.concatenate(logits)
+        cut, value = best_cut(metric, z, sample.target, sample.weight)
+        with torch.no_grad():
+            self.net_.module_.layers[-1].bias.add_(self._cut - cut)
+        return value
 
-    def _place(self, X: Any, sample: Sample) -> None:
-        """Move the output bias to where the constraint is met on the training rows.
+    def _place_at_least(self, goal: AtLeast, X: Any, sample: Sample) -> None:
+        """Decide where the constraint is met, if it can be, on the training rows.
 
         Training aims at soft counts of batches, which come close to a constraint; this
         meets it. Of all places that do, the one that is best for the goal.
         """
-        logits = [self.net_.logits(as_rows(rows)) for rows, _ in sample.chunks(X)]
-        goal: Any = get_metric(self.metric)
-        z = np.concatenate(logits)
-        cut, value = best_cut(goal, z, sample.target, sample.weight)
-        with torch.no_grad():
-            self.net_.module_.layers[-1].bias.add_(self._cut - cut)
+        value = self._place(goal, X, sample)
         if value < 0:
             warnings.warn(
                 f"{metric_name(goal)} cannot be met on the training rows: the best "
@@ -695,7 +706,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             and ``GridSearchCV`` report the metric unasked; a search over ``metric``
             itself needs ``scoring``, since each candidate is scored by its own.
         """
-        y_pred = self.predict(X)
+        if isinstance(get_metric(self.metric), Curve):
+            y_pred = self.decision_function(X)
+            y_pred = y_pred if self._favours_last else -y_pred
+        else:
+            y_pred = self.predict(X)
         return metric_score(
             y,
             y_pred,

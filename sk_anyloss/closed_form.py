@@ -9,13 +9,14 @@ of all networks that look at the same rows are one product of matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sk_anyloss.batches import Rows
+from sk_anyloss.counts import ClassWeights
 from sk_anyloss.flat import FlatModules
 from sk_anyloss.modules import ACTIVATIONS, MLP
 from sk_anyloss.summed import SummedLoss
@@ -319,25 +320,23 @@ class ClosedForm:
         """What ``__call__`` does, never holding more than one piece of the batch.
 
         Exact: everything that the gradient has to know of the whole batch is a sum
-        over rows. The figures of the norms come first, from the lowest layer up, a
-        pass each; then the sums of the loss; then the norms' own gradients, from the
-        top layer down; and in a last pass the rest.
+        over rows, or else a function of the logits. The figures of the norms come
+        first, from the lowest layer up, a pass each; then the sums of the loss; then
+        the norms' own gradients, from the top layer down; and in a last pass the rest.
         """
         norms = [layer.norm for layer in self.layers if layer.norm is not None]
         whole = sum(_weight(rows) for rows in batch)
         for norm in norms:
             self._figures_in_pieces(batch, norm)
 
-        def forward(rows: Rows) -> tuple[list[_Room], Tensor, Tensor]:
-            rooms = self._forward(rows, self._normalize_as_known)
-            return rooms, *self.criterion.tally(rooms[-1].logits, rows.classes)
+        def forward(rows: Rows) -> list[_Room]:
+            return self._forward(rows, self._normalize_as_known)
 
-        sums: Any = 0
-        for rows in batch:
-            sums = sums + forward(rows)[1]
+        loss, sums, write_slope = self._loss_in_pieces(
+            batch, (forward(rows)[-1].logits for rows in batch)
+        )
         for norm in norms:
             norm.follow()
-        loss, factors = self.criterion.pull(self.criterion.remember(sums))
 
         def backward(down_to: _Norm | None) -> None:
             def norm_gradient(room: _Room, rows: Rows) -> bool:
@@ -351,9 +350,9 @@ class ClosedForm:
             for layer in self.layers:
                 layer.weight_grad.zero_()
                 layer.bias_grad.zero_()
-            for rows in batch:
-                rooms, _, slope = forward(rows)
-                self.criterion.slope(slope, factors, rows.classes, rooms[-1].slope)
+            for i, rows in enumerate(batch):
+                rooms = forward(rows)
+                write_slope(i, rooms[-1])
                 self._backward(rows, rooms, norm_gradient, keep=True)
 
         for norm in reversed(norms):
@@ -362,6 +361,31 @@ class ClosedForm:
             backward(norm)
         backward(None)
         return loss, self._rooms[batch[-1].n][-1].logits, sums
+
+    def _loss_in_pieces(
+        self, batch: Sequence[Rows], logits: Iterable[Tensor]
+    ) -> tuple[Any, Tensor, Callable[[int, _Room], None]]:
+        """Loss and sums of all pieces, and what writes the slopes of the i-th."""
+        loss = self.criterion
+        if loss.is_additive:
+            parts = zip(logits, batch, strict=True)
+            sums: Any = sum(loss.tally(z, rows.classes)[0] for z, rows in parts)
+            value, factors = loss.pull(loss.remember(sums))
+
+            def write_again(i: int, room: _Room) -> None:
+                classes = batch[i].classes
+                slope = loss.tally(room.logits, classes)[1]
+                loss.slope(slope, factors, classes, room.slope)
+
+            return value, sums, write_again
+        # The logits are a small part of what the rows take.
+        together = torch.cat([z.clone() for z in logits], dim=-1)
+        classes = ClassWeights.join([rows.classes for rows in batch])
+        sums, slope = loss.tally(together, classes)
+        value, factors = loss.pull(loss.remember(sums))
+        loss.slope(slope, factors, classes, out=together)
+        slopes = together.split([rows.n for rows in batch], dim=-1)
+        return value, sums, lambda i, room: room.slope.copy_(slopes[i])
 
     def _normalize_as_known(self, room: _Room, rows: Rows) -> None:
         torch.sub(room.z_group, room.norm.mean, out=room.normal)

@@ -7,6 +7,7 @@ models, several classes) are kept. The functions take numpy arrays and tensors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,15 @@ class ClassWeights:
         # Views, made once: a small batch takes no longer.
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]
+
+    @classmethod
+    def join(cls, parts: Sequence[ClassWeights]) -> ClassWeights:
+        """The rows of several batches as those of one."""
+        return cls(
+            torch.cat([part.table for part in parts], dim=-1),
+            torch.cat([part.target for part in parts], dim=-1),
+            even=all(part._even_share is not None for part in parts),
+        )
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:

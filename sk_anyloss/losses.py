@@ -22,8 +22,10 @@ from torch.autograd.function import once_differentiable
 
 from sk_anyloss._names import unknown
 from sk_anyloss.counts import ClassWeights, confusion
+from sk_anyloss.curves import Curve
 from sk_anyloss.duals import value_and_slopes
 from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
+from sk_anyloss.pair_losses import Pairs
 from sk_anyloss.row_losses import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
 from sk_anyloss.steps import (
     Step,
@@ -41,12 +43,17 @@ __all__ = [
     "AnyLoss",
     "Focal",
     "Hybrid",
+    "Pairs",
     "SurrogateFBeta",
     "WeightedBCE",
     "check_metric",
     "get_loss",
     "loss_names",
 ]
+
+
+#: Where a metric over thresholds is looked at, unless it is told.
+CURVE_THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
 
 class _SoftDecision(torch.autograd.Function):
@@ -77,13 +84,16 @@ class AnyLoss(SummedLoss):
     ----------
     metric : str or callable, default='f1'
         What to maximise: a name from :func:`sk_anyloss.metrics.metric_names`,
-        ``'f<beta>'``, or a differentiable callable ``f(tn, fp, fn, tp)``.
+        ``'f<beta>'``, or a differentiable callable ``f(tn, fp, fn, tp)``. A metric over
+        thresholds, ``'roc_auc'`` or ``'average_precision'``, is taken of the soft
+        curve: of the soft confusion matrices at all of the thresholds.
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: a name from
         :func:`sk_anyloss.steps.step_names` or an instance, ``Sigmoid(L=10)`` say.
     threshold : float or sequence of floats, default=0.5
         Probability above which the model will decide for the positive class. With
-        several, the loss is the mean of the losses at each.
+        several, the loss is the mean of the losses at each. For a metric over
+        thresholds, those that the curve has; 0.1, 0.2, ..., 0.9 if it is one number.
     memory : float, default=0
         Share of the past in a moving average of the confusion matrix over the batches
         of a training, in [0, 1). The gradient is then taken at the average, so that
@@ -126,6 +136,10 @@ class AnyLoss(SummedLoss):
         self.gain: Any = self.step.gain
         self.threshold = threshold
         self.thresholds: tuple[Any, ...] = check_thresholds(threshold)
+        if isinstance(self.metric, Curve):
+            if np.ndim(threshold) == 0:
+                self.thresholds = CURVE_THRESHOLDS
+            self.thresholds = tuple(sorted(self.thresholds, reverse=True))
         named = isinstance(metric, str)
         self.has_gradient = (_is_plain_once if named else _is_plain)(self.metric)
         self.members: _Members | None = None
@@ -139,6 +153,8 @@ class AnyLoss(SummedLoss):
 
     def value(self, sums: Tensor) -> Tensor:
         counts = sums.unflatten(-1, (-1, 4))  # A confusion matrix for each threshold.
+        if isinstance(self.metric, Curve):
+            return 1 - self.metric(*counts.unbind(-1))
         loss = 1 - self.metric(*counts.unbind(-1))
         if not isinstance(loss, Tensor):  # A metric may have a constant branch.
             loss = loss + 0 * counts.sum(-1)
@@ -159,15 +175,21 @@ class AnyLoss(SummedLoss):
         self.remembered = None
 
     def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
-        if len(self.thresholds) == 1:
+        if self._has_one_matrix:
             decisions, slope = self.step.decide(logits, self.thresholds[0])
             return rows.sums(decisions), slope
         found = [self.step.decide(logits, t) for t in self.thresholds]
         decisions = torch.cat([decisions for decisions, _ in found])
         return rows.sums(decisions), [slope for _, slope in found]
 
+    @property
+    def _has_one_matrix(self) -> bool:
+        return len(self.thresholds) == 1 and not isinstance(self.metric, Curve)
+
     def pull(self, sums: Tensor) -> tuple[Any, Any]:
-        if len(self.thresholds) == 1:
+        if isinstance(self.metric, Curve):
+            return self._pull_curve(self.metric, sums)
+        if self._has_one_matrix:
             return self._pull(sums)
         found = [self._pull(part) for part in sums.split(2)]
         share = 1 / len(found)
@@ -194,8 +216,22 @@ class AnyLoss(SummedLoss):
             raise not_finite(self.name, (tn, fp, fn, tp))
         return 1 - value, (-self.gain * negatives, -self.gain * positives)
 
+    def _pull_curve(self, curve: Curve, sums: Tensor) -> tuple[Any, Any]:
+        """Loss and, for every threshold, factors of a metric over thresholds."""
+        counts = sums.to("cpu", torch.float64).unflatten(0, (-1, 2)).numpy()
+        # From thresholds, (for, against), models, classes to (K, m) for each count.
+        ((fp, tp), (tn, fn)) = counts.transpose(1, 3, 2, 0)
+        value, positives, negatives = curve.slopes(tn, fp, fn, tp)
+        if len(value) == 1:
+            value, positives, negatives = value.item(), positives[0], negatives[0]
+        factors = [
+            (-self.gain * negative, -self.gain * positive)
+            for negative, positive in zip(negatives.T, positives.T, strict=True)
+        ]
+        return 1 - value, factors
+
     def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
-        if len(self.thresholds) == 1:
+        if self._has_one_matrix:
             super().slope(parts, factors, rows, out)
             return
         out.zero_()
@@ -204,7 +240,8 @@ class AnyLoss(SummedLoss):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        kind = type(self), type(self.step), len(self.thresholds), self.memory
+        curve = self.metric if isinstance(self.metric, Curve) else None
+        kind = type(self), type(self.step), len(self.thresholds), self.memory, curve
         if is_ours(self.step):
             return kind
         # A step that we do not know may not take columns of numbers.
@@ -356,10 +393,13 @@ _COUNTS = (50.0, 4.0, 3.0, 6.0)
 
 
 @contextmanager
-def _counts_with_gradient() -> Iterator[Tensor]:
+def _counts_with_gradient(metric: Metric) -> Iterator[Tensor]:
     """The same as a tensor, where autograd is on, whatever it was before."""
     with torch.inference_mode(False), torch.enable_grad():
-        yield torch.tensor(_COUNTS, dtype=torch.float64, requires_grad=True)
+        counts = torch.tensor(_COUNTS, dtype=torch.float64)
+        if isinstance(metric, Curve):
+            counts = counts.unsqueeze(1) + torch.tensor([1.0, 0, -1]).double()
+        yield counts.requires_grad_()
 
 
 def _check_function(function: Metric, name: str) -> None:
@@ -368,7 +408,7 @@ def _check_function(function: Metric, name: str) -> None:
         "(no float(), no numpy, no math), one value for one confusion matrix."
     )
     try:
-        with warnings.catch_warnings(), _counts_with_gradient() as counts:
+        with warnings.catch_warnings(), _counts_with_gradient(function) as counts:
             # torch warns of float(tensor); what follows says it better.
             warnings.simplefilter("ignore")
             value = function(*counts)
@@ -402,13 +442,18 @@ _check_once = lru_cache(_check_function)
 
 def _is_plain(metric: Metric) -> bool:
     """Whether a metric takes dual numbers, and finds the same slopes as autograd."""
+    with _counts_with_gradient(metric) as counts:
+        at: Any = counts.detach().numpy()
     try:
-        _, *slopes = value_and_slopes(metric, *_COUNTS)
+        if isinstance(metric, Curve):
+            _, *slopes = metric.slopes(*at)
+        else:
+            _, *slopes = value_and_slopes(metric, *at.tolist())
     except Exception:
         return False
-    with _counts_with_gradient() as counts:
+    with _counts_with_gradient(metric) as counts:
         (partials,) = torch.autograd.grad(metric(*counts), counts)
-    tn, fp, fn, tp = partials.tolist()
+    tn, fp, fn, tp = partials.numpy()
     return bool(np.allclose(slopes, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))
 
 
@@ -453,6 +498,7 @@ _REGISTRY: dict[str, type[SummedLoss]] = {
     "focal": Focal,
     "hybrid": Hybrid,
     "mse": MSE,
+    "pairs": Pairs,
     "surrogate_fbeta": SurrogateFBeta,
     "weighted_bce": WeightedBCE,
 }
@@ -465,7 +511,7 @@ def loss_names() -> list[str]:
     --------
     >>> from sk_anyloss.losses import loss_names
     >>> loss_names()
-    ['bce', 'focal', 'hybrid', 'mse', 'surrogate_fbeta', 'weighted_bce']
+    ['bce', 'focal', 'hybrid', 'mse', 'pairs', 'surrogate_fbeta', 'weighted_bce']
     """
     return sorted(_REGISTRY)
 
@@ -504,6 +550,8 @@ def get_loss(
         return loss()
     if loss == "hybrid":
         return Hybrid(metric, step, threshold)
+    if loss == "pairs":
+        return Pairs(metric)
     if loss == "surrogate_fbeta":
         function = get_metric(metric)
         if not isinstance(function, FBeta) or not function.beta:

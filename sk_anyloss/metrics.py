@@ -28,6 +28,7 @@ __all__ = [
     "accuracy",
     "balanced_accuracy",
     "cohen_kappa",
+    "curve_names",
     "fowlkes_mallows",
     "get_metric",
     "gmean",
@@ -38,6 +39,7 @@ __all__ = [
     "precision",
     "ratio",
     "recall",
+    "register_curve",
     "register_metric",
     "root",
     "specificity",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _REGISTRY: dict[str, Metric] = {}
+_CURVES: dict[str, Metric] = {}
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 _AT_LEAST = re.compile(r"([\w.]+) *@ *([\w.]+) *>= *(\d*\.?\d+)")
 
@@ -150,6 +153,30 @@ def metric_names() -> list[str]:
     return sorted(_REGISTRY)
 
 
+def register_curve(name: str, curve: Metric) -> None:
+    """Make a metric over thresholds, a :class:`sk_anyloss.curves.Curve`, known.
+
+    Examples
+    --------
+    >>> from sk_anyloss.curves import RocAuc
+    >>> from sk_anyloss.metrics import register_curve
+    >>> register_curve("roc_auc", RocAuc())
+    """
+    _CURVES[name] = curve
+
+
+def curve_names() -> list[str]:
+    """Names of the metrics over thresholds, which :func:`get_metric` knows too.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics import curve_names
+    >>> curve_names()
+    ['average_precision', 'roc_auc']
+    """
+    return sorted(_CURVES)
+
+
 def get_metric(metric: str | Metric) -> Metric:
     """Look a metric up by name; a callable is handed back as it is.
 
@@ -157,8 +184,8 @@ def get_metric(metric: str | Metric) -> Metric:
     ----------
     metric : str or callable
         A registered name, ``'f<beta>'`` with any beta such as ``'f1.5'``,
-        ``'<goal>@<metric>>=<floor>'`` such as ``'precision@recall>=0.8'``, or a
-        callable ``f(tn, fp, fn, tp)``.
+        ``'<goal>@<metric>>=<floor>'`` such as ``'precision@recall>=0.8'``, a name of
+        :func:`curve_names`, or a callable ``f(tn, fp, fn, tp)``.
 
     Returns
     -------
@@ -182,6 +209,8 @@ def get_metric(metric: str | Metric) -> Metric:
             return FBeta(float(match[1]))
         if match := _AT_LEAST.fullmatch(metric):
             return AtLeast(match[1], match[2], float(match[3]))
+        if metric in _CURVES:
+            return _CURVES[metric]
         raise ValueError(_unknown(metric))
     if callable(metric):
         return metric
@@ -202,7 +231,7 @@ def metric_name(metric: str | Metric) -> str:
     """
     if isinstance(metric, str):
         return metric
-    for name, registered in _REGISTRY.items():
+    for name, registered in (*_REGISTRY.items(), *_CURVES.items()):
         if registered == metric:
             return name
     if isinstance(metric, FBeta):
@@ -215,7 +244,7 @@ def metric_name(metric: str | Metric) -> str:
 
 def _unknown(name: str) -> str:
     otherwise = "or 'f<beta>' for any beta, or a callable f(tn, fp, fn, tp)."
-    return unknown("metric", name, _REGISTRY, otherwise)
+    return unknown("metric", name, [*_REGISTRY, *_CURVES], otherwise)
 
 
 def _fractions(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[Any, Any, Any, Any]:
@@ -373,8 +402,12 @@ class AtLeast:
                 f"The floor under {self.constraint!r} must lie in (0, 1), got "
                 f"{self.floor!r}."
             )
-        get_metric(self.goal)
-        get_metric(self.constraint)
+        for metric in (self.goal, self.constraint):
+            if get_metric(metric) in _CURVES.values():
+                raise ValueError(
+                    f"{metric!r} is a metric over thresholds; a constraint and its "
+                    "goal are metrics of one confusion matrix."
+                )
 
     def both(self, tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[Any, Any]:
         """The goal and the constrained metric."""

@@ -24,10 +24,11 @@ from sk_anyloss.batches import Batches, Rows, batch_rows
 from sk_anyloss.callbacks import QuietPrintLog
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
+from sk_anyloss.curves import Curve
 from sk_anyloss.flat import get_stepper, needs_closure
 from sk_anyloss.losses import AnyLoss, not_finite
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
-from sk_anyloss.scoring import evaluate
+from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.summed import SummedLoss, align
 
 __all__ = ["AnyLossNet", "single_thread"]
@@ -353,23 +354,55 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             self.history[-1]["batches"].append({f"{prefix}_loss": last})
             self.record_epoch(prefix, len(iterator), loss)
             return
+        whole: list[Any] | None = None
+        if not training and self._needs_all_logits():
+            whole = []
         for batch in iterator:
             self.notify("on_batch_begin", batch=batch, training=training)
             step = step_fn(batch, **kw)
+            if whole is not None:
+                Xi, yi = unpack_data(batch)
+                whole.append(align(step["y_pred"], *self._labels(yi, Xi)))
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
             self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
             self.notify("on_batch_end", batch=batch, training=training, **step)
             for name in ("tally", "sums", "counts"):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name].detach()
+        if whole is not None:
+            self.record_epoch(prefix, len(iterator), *self._figures(whole))
+            return
+        score: float | None = None
+        if "counts" in totals:
+            score = float(get_metric(self.metric)(*totals["counts"]))
+            if not math.isfinite(score):
+                raise not_finite(metric_name(self.metric), totals["counts"])
         if "tally" in totals:
             loss = self.criterion_.pull(totals["tally"])[0]
         else:
             loss = self._value(totals["sums"]).item()
-        self.record_epoch(prefix, len(iterator), loss, totals.get("counts"))
+        self.record_epoch(prefix, len(iterator), loss, score)
+
+    def _needs_all_logits(self) -> bool:
+        """Whether loss or metric of a data set do not follow from sums over rows."""
+        additive = getattr(self.criterion_, "is_additive", True)
+        return not additive or isinstance(get_metric(self.metric), Curve)
+
+    @torch.no_grad()
+    def _figures(self, batches: list[Any]) -> tuple[float, float]:
+        """Loss and score of a data set whose logits, labels and weights are given."""
+        rows: list[Any] = [
+            None if parts[0] is None else torch.cat(parts)
+            for parts in zip(*batches, strict=True)
+        ]
+        logits, y, weight = rows
+        loss = self._value(self._sums(logits, y, {"sample_weight": weight})).item()
+        weight = None if weight is None else to_numpy(weight)
+        logits, y = to_numpy(logits), to_numpy(y)
+        return loss, evaluate_logits(self.metric, logits, y, weight, self._cut)
 
     def record_epoch(
-        self, prefix: str, n_batches: int, loss: float, counts: Any = None
+        self, prefix: str, n_batches: int, loss: float, score: float | None = None
     ) -> None:
         """Write an epoch's figures into the history, unless they are not finite.
 
@@ -381,8 +414,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             Number of batches.
         loss : float
             The loss.
-        counts : tensor of shape (4,), default=None
-            TN, FP, FN and TP of the decisions, for the score.
+        score : float, default=None
+            The metric of the decisions.
         """
         self.history.record(f"{prefix}_batch_count", n_batches)
         if not math.isfinite(loss):
@@ -391,10 +424,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 f"the learning rate (lr={self.lr})."
             )
         self.history.record(f"{prefix}_loss", loss)
-        if counts is not None:
-            score = float(get_metric(self.metric)(*counts))
-            if not math.isfinite(score):
-                raise not_finite(metric_name(self.metric), counts)
+        if score is not None:
             self.history.record(f"{prefix}_score", score)
 
     @torch.inference_mode()
@@ -584,9 +614,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The metric of the decisions on X."""
-        decision = self.predict(X)
-        counts = confusion(decision, 1 - decision, to_numpy(y), sample_weight)
-        return evaluate(self.metric, counts)
+        return evaluate_logits(
+            self.metric, self.logits(X), to_numpy(y), sample_weight, self._cut
+        )
 
 
 class _QuickHistory(History):

@@ -1,11 +1,13 @@
-"""Metrics on labels: one number for hard predictions, and scikit-learn scorers."""
+"""Metrics on labels: one number for a model's predictions, and scikit-learn scorers."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import (
@@ -15,9 +17,59 @@ from sklearn.utils.validation import (
 )
 
 from sk_anyloss.counts import Counts, confusion
-from sk_anyloss.metrics import Metric, get_metric
+from sk_anyloss.curves import Curve, counts_at_every_score
+from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 
-__all__ = ["best_cut", "evaluate", "metric_score", "metric_scorer"]
+__all__ = [
+    "ScoreAtLeast",
+    "best_cut",
+    "evaluate",
+    "evaluate_logits",
+    "metric_score",
+    "metric_scorer",
+]
+
+
+class ScoreAtLeast(float):
+    """The value of a metric with a constraint, which shows both of its numbers.
+
+    Attributes
+    ----------
+    goal, constraint : float
+        The metric that is to be high, and the one that has a floor.
+
+    Examples
+    --------
+    >>> from sk_anyloss import metric_score
+    >>> y, decisions = [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]
+    >>> score = metric_score(y, decisions, metric="precision@recall>=0.8")
+    >>> score
+    0.667 (precision 0.667 at recall 1.000, which meets 0.8)
+    >>> score.constraint, score > 0.5
+    (1.0, True)
+    """
+
+    goal: float
+    constraint: float
+    text: str
+
+    @classmethod
+    def of(cls, metric: AtLeast, counts: Counts) -> ScoreAtLeast:
+        """From hard counts."""
+        score = cls(metric(*counts))
+        score.goal, score.constraint = map(float, metric.both(*counts))
+        met = "meets" if score.constraint >= metric.floor else "misses"
+        goal, constraint = metric_name(metric.goal), metric_name(metric.constraint)
+        score.text = (
+            f"{float(score):.3f} ({goal} {score.goal:.3f} at {constraint} "
+            f"{score.constraint:.3f}, which {met} {metric.floor:g})"
+        )
+        return score
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
 
 
 def metric_score(
@@ -28,12 +80,14 @@ def metric_score(
     pos_label: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Metric of hard predictions.
+    """Metric of predictions.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n,)
-        True and predicted labels.
+        True and predicted labels. For a metric over thresholds, ``'roc_auc'`` or
+        ``'average_precision'``, the second are scores instead, higher for the positive
+        class.
     metric : str or callable, default='f1'
         As :func:`sk_anyloss.metrics.get_metric` takes it.
     pos_label : label, default=None
@@ -45,7 +99,7 @@ def metric_score(
     Returns
     -------
     score : float
-        The metric.
+        The metric; with a constraint, a :class:`ScoreAtLeast`.
 
     Examples
     --------
@@ -55,15 +109,19 @@ def metric_score(
     """
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
-    unique_labels(y_true, y_pred)  # Refuses a mix of strings and numbers.
+    curve = isinstance(get_metric(metric), Curve)
+    labels = (y_true,) if curve else (y_true, y_pred)
+    unique_labels(*labels)  # Refuses a mix of strings and numbers.
     if pos_label is None:
-        pos_label = _greater_label(y_true, y_pred)
+        pos_label = _greater_label(*labels)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(
             sample_weight, y_true, dtype=np.float64, ensure_non_negative=True
         )
-    decision = (y_pred == pos_label).astype(float)
     truth = (y_true == pos_label).astype(float)
+    if curve:
+        return evaluate_logits(metric, y_pred, truth, sample_weight)
+    decision = (y_pred == pos_label).astype(float)
     return evaluate(metric, confusion(decision, 1 - decision, truth, sample_weight))
 
 
@@ -79,11 +137,65 @@ def evaluate(metric: str | Metric, counts: Counts) -> float:
     2.0
     """
     function = get_metric(metric)
+    if isinstance(function, AtLeast):
+        return ScoreAtLeast.of(function, counts)
     try:
         return float(function(*counts))
     except (AttributeError, TypeError):
         counts = Counts(*(torch.tensor(float(count)).double() for count in counts))
         return float(function(*counts))
+
+
+def evaluate_logits(
+    metric: str | Metric,
+    logits: np.ndarray,
+    target: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    cut: float = 0.0,
+) -> float:
+    """A metric of one confusion matrix at a cut, or of all thresholds.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
+    logits : ndarray of shape (n,)
+        One for each row.
+    target : ndarray of shape (n,)
+        Labels, 0 or 1.
+    sample_weight : ndarray of shape (n,), default=None
+        Weights of the rows.
+    cut : float, default=0
+        Rows with a logit above it are positive. Not used by metrics over thresholds.
+
+    Returns
+    -------
+    score : float
+        The metric. A metric over thresholds needs both classes; without, it is NaN,
+        with a warning, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.scoring import evaluate_logits
+    >>> logits, y = np.array([-1.0, 0.5, 2.0]), np.array([0, 0, 1])
+    >>> evaluate_logits("roc_auc", logits, y), evaluate_logits("precision", logits, y)
+    (1.0, 0.5)
+    """
+    function = get_metric(metric)
+    if not isinstance(function, Curve):
+        decision = (logits > cut).astype(float)
+        counts = confusion(decision, 1 - decision, target, sample_weight)
+        return evaluate(metric, counts)
+    tn, fp, fn, tp = counts_at_every_score(logits, target, sample_weight)
+    if tp[-1] == 0 or fp[-1] == 0:
+        warnings.warn(
+            f"{metric_name(metric)} is not defined for rows of one class.",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+        return float("nan")
+    return float(function(tn, fp, fn, tp))
 
 
 def best_cut(
@@ -120,25 +232,20 @@ def best_cut(
     >>> best_cut("f1", np.array([-2.0, -1.0, 0.0, 3.0]), np.array([0, 1, 0, 1]))
     (-1.5, 0.8)
     """
-    order = np.argsort(-logits, kind="stable")
-    z, y = logits[order].astype(float), target[order].astype(float)
-    w = np.ones(len(z)) if sample_weight is None else sample_weight[order]
-    tp = np.concatenate(([0.0], np.cumsum(w * y)))
-    fp = np.concatenate(([0.0], np.cumsum(w * (1 - y))))
-    values = np.broadcast_to(
-        get_metric(metric)(fp[-1] - fp, fp, tp[-1] - tp, tp), tp.shape
-    )
-    # The first i rows are positive if the cut lies between i - 1 and i.
-    ends = (z[0] + 1, z[-1] - 1)
-    cuts = np.concatenate((ends[:1], (z[:-1] + z[1:]) / 2, ends[1:]))
-    possible = np.concatenate(([True], z[:-1] != z[1:], [True]))
-    candidates = np.flatnonzero(possible & (values == values[possible].max()))
+    # From the cut above all rows to the one below all of them.
+    counts = counts_at_every_score(logits, target, sample_weight)
+    tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
+    tn[0], fn[0] = fp[-1], tp[-1]
+    values = np.broadcast_to(get_metric(metric)(tn, fp, fn, tp), tp.shape)
+    z = np.unique(logits.astype(float))[::-1]
+    cuts = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
+    candidates = np.flatnonzero(values == values.max())
     best = candidates[np.argmin(np.abs(cuts[candidates]))]
     return float(cuts[best]), float(values[best])
 
 
-def _greater_label(y_true: np.ndarray, y_pred: np.ndarray) -> Any:
-    labels = np.union1d(y_true, y_pred)
+def _greater_label(*of: np.ndarray) -> Any:
+    labels = np.unique(np.concatenate(of))
     if len(labels) == 2:
         return labels[1]
     if len(labels) == 1 and labels[0] in (-1, 0, 1):
@@ -176,8 +283,11 @@ def metric_scorer(metric: str | Metric = "f1", *, pos_label: Any = None) -> Any:
     >>> cross_val_score(LogisticRegression(), X, y, scoring=scorer).shape
     (5,)
     """
-    get_metric(metric)  # An unknown name should fail here, not after a long fit.
-    params = {"metric": metric}
+    # An unknown name should fail here, not after a long fit.
+    curve = isinstance(get_metric(metric), Curve)
+    params: dict[str, Any] = {"metric": metric}
+    if curve:
+        params["response_method"] = ("decision_function", "predict_proba")
     if pos_label is not None:
         params["pos_label"] = pos_label
     return make_scorer(metric_score, **params)

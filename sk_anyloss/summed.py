@@ -25,6 +25,9 @@ class SummedLoss(nn.Module):
     #: Whether :meth:`tally` and :meth:`pull` can be asked; autograd works anyway.
     has_gradient = False
 
+    #: Whether the loss of several batches together follows from the sum of their sums.
+    is_additive = True
+
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         """Statistics of shape (..., k), additive over rows."""
         raise NotImplementedError

@@ -15,7 +15,10 @@ Y = (X[:, 0] > 0.5).astype(int)
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"metric": "f-one"}, r"Unknown metric 'f-one'.*accuracy, balanced_accuracy"),
+        (
+            {"metric": "f-one"},
+            r"Unknown metric 'f-one'.*accuracy, average_precision",
+        ),
         ({"metric": "gmaen"}, r"Did you mean 'gmean'"),
         ({"metric": 3}, r"name or a callable"),
         (

@@ -19,6 +19,7 @@ from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
 from sk_anyloss.losses import SurrogateFBeta, loss_names
 from sk_anyloss.metrics import Savings, get_metric, metric_names
 from sk_anyloss.steps import Linear, auto_L, step_names
+from tests.losses_to_test import metric_of
 
 
 def fit(X, y, **params):
@@ -671,7 +672,7 @@ def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
 @pytest.mark.parametrize("loss", loss_names())
 def test_learns_with_every_loss_in_closed_form(loss, imbalanced):
     X, y = imbalanced
-    model = fit(X, y, metric="f2", loss=loss, lr=0.05, max_epochs=60)
+    model = fit(X, y, metric=metric_of(loss), loss=loss, lr=0.05, max_epochs=60)
     assert model.net_.by_hand_
     assert sklearn.metrics.balanced_accuracy_score(y, model.predict(X)) > 0.75
 

@@ -12,7 +12,7 @@ from sk_anyloss.counts import ClassWeights
 from sk_anyloss.losses import AnyLoss, Hybrid
 from sk_anyloss.modules import MLP, activation_names
 from sk_anyloss.steps import Cosine, Linear, LogitSigmoid, Sigmoid, Uniform
-from tests.losses_to_test import ALL_LOSSES, NAMED, SPECIAL
+from tests.losses_to_test import ALL_LOSSES, CURVES, NAMED, SPECIAL
 
 
 def problem(hidden, activation, batch_norm, dtype=torch.float64, seed=0):
@@ -115,7 +115,8 @@ STACKS = {
     "hybrid": [Hybrid(m, Sigmoid(L)) for m, L in PAIRS],
     "logit": [AnyLoss(m, LogitSigmoid(L / 10, L / 100)) for m, L in PAIRS],
     "uniform": [AnyLoss(m, Uniform(L / 80)) for m, L in PAIRS],
-    **{str(loss): [loss] * 6 for loss in NAMED},
+    "curve": [AnyLoss("average_precision", Sigmoid(L)) for L in LS],
+    **{str(loss): [loss] * 6 for loss in [*NAMED, *CURVES]},
 }
 
 

@@ -13,6 +13,7 @@ from torch import nn
 
 import sk_anyloss.stack
 from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss.metrics import curve_names
 from sk_anyloss.steps import Step
 
 DATA = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
@@ -146,6 +147,15 @@ def test_every_shape(params, stacks):
     models += [model(**params, random_state=seed) for seed in (1, 2)]
     assert_each_as_if_alone(models, *DATA)
     assert sum(sum(groups) for groups in stacks) == 4
+
+
+@pytest.mark.parametrize("metric", curve_names())
+@pytest.mark.parametrize("loss", [None, "pairs", "hybrid"])
+def test_metrics_over_thresholds(metric, loss, stacks):
+    params = {"metric": metric, "loss": loss, "early_stopping": True}
+    models = [model(lr=lr, L=20, **params) for lr in (0.01, 0.03) for _ in FOLDS]
+    assert_each_as_if_alone(models, *DATA, rows=FOLDS * 2)
+    assert stacks == [[2, 2, 2]]
 
 
 def test_groups_of_unequal_rows_are_filled_up():

@@ -1,0 +1,97 @@
+"""What the benchmarks on many data sets have in common: options, resuming, tests."""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import baycomp
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedKFold
+from tqdm import tqdm
+
+
+def parser(description, output, folds=10, most=None):
+    """Options that every one of them has."""
+    result = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument("--data", type=Path, required=True, help="folder of .npz files")
+    result.add_argument("--metric", default="f1")
+    result.add_argument("--folds", type=int, default=folds)
+    result.add_argument("--least", type=int, default=0, help="more rows than this")
+    result.add_argument("--most", type=int, default=most, help="at most so many rows")
+    result.add_argument("--every", type=int, default=1, help="every n-th of the sets")
+    result.add_argument("--jobs", type=int, default=2)
+    result.add_argument("--output", type=Path, default=Path(output))
+    return result
+
+
+def load(path):
+    """Rows and labels of a set."""
+    data = np.load(path)
+    return data["X"].astype(float), data["y"]
+
+
+def splits(X, y, folds):
+    """Stratified folds, the same for all methods."""
+    return list(StratifiedKFold(folds, shuffle=True, random_state=0).split(X, y))
+
+
+def run(options, run_set):
+    """Run what is missing, the largest sets first, and return all rows there are.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        From :func:`parser`.
+    run_set : callable
+        ``run_set(path, options)`` gives a list of dicts, one a result.
+
+    Returns
+    -------
+    table : DataFrame
+        All results, with the name of the set as ``set``. Finished sets are in
+        ``--output`` at once, and are not run again.
+    """
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    tables = []
+    if options.output.exists():
+        tables.append(pd.read_csv(options.output))
+    done = set() if not tables else set(tables[0]["set"].astype(str))
+    size = {
+        path: len(np.load(path)["y"]) for path in sorted(options.data.glob("*.npz"))
+    }
+    most = options.most or np.inf
+    paths = [path for path, n in size.items() if options.least < n <= most]
+    paths = [path for path in paths[:: options.every] if path.stem not in done]
+    paths.sort(key=lambda path: -size[path])
+    jobs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
+        delayed(_run_one)(run_set, path, options) for path in paths
+    )
+    for table in tqdm(jobs, total=len(paths), unit="set"):
+        new = not options.output.exists()
+        table.to_csv(options.output, mode="a", header=new, index=False)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _run_one(run_set, path, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = pd.DataFrame(run_set(path, options))
+    table.insert(0, "set", path.stem)
+    return table
+
+
+def is_constant(model, X):
+    """Whether a model decides alike on all rows."""
+    return len(np.unique(model.predict(X))) < 2
+
+
+def sign_test(ours, theirs, rope=0.01):
+    """Probabilities that ours is better, that they are alike, that it is worse."""
+    return baycomp.SignTest.probs(
+        np.asarray(ours), np.asarray(theirs), rope=rope, random_state=0
+    )
