@@ -35,12 +35,18 @@ def check_params(model: Any) -> None:
             raise ValueError(
                 f"{name} must be a number above 0 and below {high}, got {value!r}."
             )
-    for name in ("max_epochs", "n_iter_no_change"):
+    for name in ("max_epochs", "n_iter_no_change", "n_init"):
         value = getattr(model, name)
         if not isinstance(value, numbers.Integral) or value < 1:
             raise ValueError(
                 f"{name} must be a whole number of at least 1, got {value!r}."
             )
+    whole = isinstance(model.warm_up, numbers.Integral)
+    if not whole or not 0 <= model.warm_up < model.max_epochs:
+        raise ValueError(
+            f"warm_up must be a whole number of at least 0 and below max_epochs="
+            f"{model.max_epochs}, of which it is a part; got {model.warm_up!r}."
+        )
     bias = model.output_bias
     if bias != "prior" and not isinstance(bias, numbers.Real):
         raise ValueError(f"output_bias must be 'prior' or a number, got {bias!r}.")

@@ -35,7 +35,7 @@ from sk_anyloss._params import check_params
 from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.curves import Curve
-from sk_anyloss.losses import AnyLoss, check_metric, get_loss
+from sk_anyloss.losses import BCE, AnyLoss, check_metric, get_loss
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
@@ -59,6 +59,14 @@ class Job(NamedTuple):
     sample: Sample
     held_out: Sample | None
     seeds: list[int]
+
+
+class Phase(NamedTuple):
+    """A part of a training; early stopping may end it if it is watched."""
+
+    criterion: nn.Module
+    epochs: int
+    watched: bool
 
 
 class AnyLossClassifier(ClassifierMixin, BaseEstimator):
@@ -106,6 +114,14 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         the batches; the gradient of the metric is taken there. Of use where batches
         hold a positive or two, as with one positive in a thousand rows and 100 rows in
         a batch: 0.9 is a good start. Used by ``loss=None`` only.
+    warm_up : int, default=0
+        How many of the epochs, the first ones, are trained on cross-entropy. Of use for
+        wide networks with a steep step, which otherwise starts on rows that are
+        decided already.
+    n_init : int, default=1
+        Number of trainings from other initial weights, all in one stack, of which the
+        one with the lowest training loss is kept, or with the best validation score
+        under early stopping.
     pos_label : label, default=None
         The class that counts as positive; by default the greater label,
         ``classes_[1]``, as everywhere in scikit-learn.
@@ -174,7 +190,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     n_iter_ : int
         Number of epochs.
     loss_curve_ : list of float
-        Training loss of each epoch, from sums over the epoch.
+        Training loss of each epoch, from sums over the epoch; in a warm-up it is
+        cross-entropy.
     validation_scores_ : list of float or None
         Metric on the held-out rows after each epoch, with early stopping.
 
@@ -224,6 +241,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         decision_threshold: float | None = None,
         loss: str | nn.Module | None = None,
         memory: float = 0.0,
+        warm_up: int = 0,
+        n_init: int = 1,
         pos_label: Any = None,
         standardize: bool = True,
         activation: str | Activation = "sigmoid",
@@ -252,6 +271,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.decision_threshold = decision_threshold
         self.loss = loss
         self.memory = memory
+        self.warm_up = warm_up
+        self.n_init = n_init
         self.pos_label = pos_label
         self.standardize = standardize
         self.activation = activation
@@ -299,6 +320,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before.
         """
         going_on = self.warm_start and hasattr(self, "net_")
+        if self.n_init != 1 and not going_on:
+            from sk_anyloss.stack import fit_stack  # It is built on this module.
+
+            fit_stack([self], X, y, sample_weight=sample_weight)
+            return self
         with restored_on_error(self):
             self._fit(X, y, sample_weight, going_on)
         return self
@@ -402,20 +428,34 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, net: AnyLossNet, X: Any, job: Job, partial: bool) -> None:
         """Run the epochs; a net that was trained before goes on as we are set now."""
-        net.set_params(max_epochs=1 if partial else self.max_epochs)
         net.batch_size, net.verbose = self.batch_size, self.verbose
         if net.lr != self.lr:
             net.set_params(lr=self.lr)
         self._set_patience(net)
-        if job.held_out is not None:
-            valid = net.get_dataset(*job.held_out.batch(X))
-            net.train_split = predefined_split(valid)
         try:
             with restored_net_on_error(net):
-                net.partial_fit(*job.sample.batch(X))
+                for phase in self._phases(net, partial):
+                    net.follow(phase.criterion, self.metric, self._decide_at)
+                    net.set_params(max_epochs=phase.epochs)
+                    if phase.watched and job.held_out is not None:
+                        valid = net.get_dataset(*job.held_out.batch(X))
+                        net.train_split = predefined_split(valid)
+                    net.partial_fit(*job.sample.batch(X))
         finally:
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None
+
+    def _phases(self, net: AnyLossNet, partial: bool = False) -> list[Phase]:
+        """What a training consists of: one loss, or cross-entropy and then that."""
+        if partial:
+            return [Phase(net.criterion_, 1, False)]
+        epochs = self.max_epochs
+        if not self.warm_up or net.history:
+            return [Phase(net.criterion_, epochs, True)]
+        return [
+            Phase(BCE(), self.warm_up, False),
+            Phase(net.criterion_, epochs - self.warm_up, True),
+        ]
 
     def _set_patience(self, net: AnyLossNet) -> StopOnScore:
         stopper = dict(net.callbacks_)["early_stopping"]

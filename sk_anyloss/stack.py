@@ -23,7 +23,7 @@ from sklearn.utils.validation import validate_data
 from sk_anyloss._data import Sample, as_rows, column_figures
 from sk_anyloss._params import check_params
 from sk_anyloss.batches import PIECE_SIZE, Feed, Group, as_tensor, batch_rows
-from sk_anyloss.classifier import AnyLossClassifier, Job, restored_on_error
+from sk_anyloss.classifier import AnyLossClassifier, Job, Phase, restored_on_error
 from sk_anyloss.closed_form import ClosedForm
 from sk_anyloss.flat import get_stepper, has_flat_step
 from sk_anyloss.net import AnyLossNet, single_thread, train_epoch
@@ -103,7 +103,7 @@ def fit_stack(
                 model._train(member.net, member.X, member.job, partial=False)
             else:
                 _train(stack)
-        for member in members:
+        for member in _best_of_each(members):
             member.model._finish(member.net, member.X, member.job, watch=True)
     return models
 
@@ -123,6 +123,7 @@ class _Member:
         self.stopper.on_train_begin(net)
         self.stopped = False
         self.watched: Any = None
+        self.phases = model._phases(net)
 
     def shape(self) -> Hashable:
         """What members of a stack have in common; None for one that trains alone."""
@@ -141,6 +142,7 @@ class _Member:
             type(net.optimizer_),
             repr(options),
             model.max_epochs,
+            model.warm_up,
             model.early_stopping,
             model.standardize,
             self.n_batches,
@@ -167,8 +169,12 @@ class _Member:
             module.scale,
         )
 
+    def enter(self, phase: Phase) -> None:
+        """Follow another loss from now on."""
+        self.net.follow(phase.criterion, self.model.metric, self.model._decide_at)
+
     def end_epoch(
-        self, n_batches: int, loss: float, last: float, seconds: float
+        self, n_batches: int, loss: float, last: float, seconds: float, watched: bool
     ) -> None:
         """Write down the epoch, and see whether it was one too many."""
         if self.stopped:
@@ -177,7 +183,7 @@ class _Member:
         net.history.append({"batches": [{"train_loss": last}]})
         net.history.record("epoch", len(net.history))
         net.record_epoch("train", n_batches, loss)
-        if self.job.held_out is not None:
+        if watched and self.job.held_out is not None:
             if self.watched is None:
                 rows = net.get_dataset(*self.job.held_out.batch(self.X))
                 self.watched = net.get_iterator(rows, training=False)
@@ -187,6 +193,12 @@ class _Member:
             except KeyboardInterrupt:  # How it ends a training.
                 self.stopped = True
         net.history.record("dur", seconds)
+
+    def outcome(self) -> float:
+        """How good a training was, on what was held out, or else by its loss."""
+        if self.job.held_out is not None:
+            return self.stopper.best_score_
+        return -self.net.history[-1]["train_loss"]
 
 
 def _check_models(models: list[Any]) -> None:
@@ -237,9 +249,27 @@ def _prepare(
         group = _key(job)
         if model.standardize and group not in figures:
             figures[group] = column_figures(X, job.sample)
-        net = model._build_net(X, job, figures.get(group))
-        members.append(_Member(model, X, job, net, group))
+        for start in _starts(job, model.n_init):
+            net = model._build_net(X, start, figures.get(group))
+            members.append(_Member(model, X, start, net, (group, start.seeds[1])))
     return members
+
+
+def _starts(job: Job, n: int) -> list[Job]:
+    """The same job from several initial weights and orders of rows."""
+    seeds = np.random.SeedSequence(job.seeds).generate_state((n - 1) * 2).tolist()
+    others = zip(seeds[::2], seeds[1::2], strict=True)
+    return [job] + [job._replace(seeds=[*pair, job.seeds[2]]) for pair in others]
+
+
+def _best_of_each(members: list[_Member]) -> list[_Member]:
+    """Of the starts of every estimator the one that went best."""
+    best: dict[int, _Member] = {}
+    for member in members:
+        other = best.get(id(member.model))
+        if other is None or member.outcome() > other.outcome():
+            best[id(member.model)] = member
+    return list(best.values())
 
 
 def _job(
@@ -273,12 +303,9 @@ def _check_rows(rows: np.ndarray, n: int) -> np.ndarray:
 
 
 def _key(job: Job) -> Hashable:
-    """The same for all that see the same batches."""
+    """The same for all that learn from the same rows."""
     parts = (job.sample.rows, job.sample.target, job.sample.weight)
-    return (
-        *(None if part is None else hash(part.tobytes()) for part in parts),
-        job.seeds[1],
-    )
+    return tuple(None if part is None else hash(part.tobytes()) for part in parts)
 
 
 def _stacks(members: list[_Member]) -> list[list[list[_Member]]]:
@@ -308,10 +335,6 @@ def _train(groups: list[list[_Member]]) -> None:
     """Train the members of a stack in lockstep."""
     members = [member for group in groups for member in group]
     nets, first = [member.net for member in members], members[0]
-    with torch.no_grad():
-        modules = [net.module_ for net in nets]
-        engine = ClosedForm(modules, [net.criterion_ for net in nets], len(groups))
-        stepper = get_stepper([net.optimizer_ for net in nets], engine.flat)
     feed = Feed(
         as_rows(first.X),
         [group[0].feed_group() for group in groups],
@@ -320,23 +343,39 @@ def _train(groups: list[list[_Member]]) -> None:
         first.net.dtype_,
         first.net.device_,
     )
-    assert stepper is not None  # shape() has seen to that.
-    try:
-        with single_thread():
-            for _ in range(first.model.max_epochs):
-                start = time.time()
-                with torch.inference_mode():
-                    losses = train_epoch(engine, stepper, feed)
-                seconds = time.time() - start
-                for member, loss, last in zip(members, *losses, strict=True):
-                    member.end_epoch(len(feed), float(loss), float(last), seconds)
-                if all(member.stopped for member in members):
-                    break
-    finally:
-        engine.release()
-        stepper.release()
+    for i, phase in enumerate(first.phases):
+        for member in members:
+            member.enter(member.phases[i])
+        with torch.no_grad():
+            modules = [net.module_ for net in nets]
+            engine = ClosedForm(modules, [net.criterion_ for net in nets], len(groups))
+            stepper = get_stepper([net.optimizer_ for net in nets], engine.flat)
+        assert stepper is not None  # shape() has seen to that.
+        try:
+            with single_thread():
+                _run_epochs(members, engine, stepper, feed, phase)
+        finally:
+            engine.release()
+            stepper.release()
     for member in members:
         member.stopper.on_train_end(member.net)
     for head, *others in groups:
         for member in others:  # They have drawn the same orders.
             member.net.rng_ = copy.deepcopy(head.net.rng_)
+
+
+def _run_epochs(
+    members: list[_Member], engine: ClosedForm, stepper: Any, feed: Feed, phase: Phase
+) -> None:
+    """Train until the phase is over, or nobody needs any more of it."""
+    for _ in range(phase.epochs):
+        start = time.time()
+        with torch.inference_mode():
+            losses = train_epoch(engine, stepper, feed)
+        seconds = time.time() - start
+        for member, loss, last in zip(members, *losses, strict=True):
+            member.end_epoch(
+                len(feed), float(loss), float(last), seconds, phase.watched
+            )
+        if all(member.stopped for member in members):
+            return

@@ -20,6 +20,9 @@ Y = (X[:, 0] > 0.5).astype(int)
             r"Unknown metric 'f-one'.*accuracy, average_precision",
         ),
         ({"metric": "gmaen"}, r"Did you mean 'gmean'"),
+        ({"n_init": 0}, r"n_init must be a whole number of at least 1"),
+        ({"warm_up": 100}, r"warm_up .* below max_epochs=100, of which it is a part"),
+        ({"warm_up": 1.5}, r"warm_up must be a whole number"),
         ({"metric": 3}, r"name or a callable"),
         (
             {"step": "sigmoyd"},

@@ -1,6 +1,7 @@
 """AnyLossClassifier: what it learns, predicts, scores, repeats and keeps."""
 
 import copy
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
@@ -774,3 +775,68 @@ def test_a_memory_helps_where_batches_hold_a_positive_or_none():
     assert fit(X, y, memory=0.9, **settings).score(X, y) > without + 0.1
     with pytest.raises(ValueError, match="memory must lie in"):
         fit(X, y, memory=1.0)
+
+
+def test_a_warm_up_is_cross_entropy_and_then_the_metric(imbalanced):
+    X, y = imbalanced
+    warm = fit(X, y, warm_up=4, max_epochs=10, output_bias=0, L=20)
+    by_hand = fit(X, y, loss="bce", max_epochs=4, output_bias=0, L=20)
+    by_hand.set_params(loss=None, warm_start=True, max_epochs=6).fit(X, y)
+    np.testing.assert_array_equal(
+        warm.decision_function(X), by_hand.decision_function(X)
+    )
+    assert warm.loss_curve_ == by_hand.loss_curve_
+    assert warm.n_iter_ == 10
+    # What goes on is warm already.
+    warm.set_params(warm_start=True, max_epochs=5).fit(X, y)
+    assert warm.n_iter_ == 15
+    assert warm.net_.criterion_.name == "f1"
+
+
+def test_a_warm_up_is_not_stopped_early(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, warm_up=9, early_stopping=True, n_iter_no_change=2)
+    assert len(model.validation_scores_) == model.n_iter_ - 9
+
+
+@pytest.mark.parametrize("hidden", [(), (3,)])
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_several_starts_of_which_the_best_is_kept(hidden, early_stopping, imbalanced):
+    X, y = imbalanced
+    params = {"hidden": hidden, "early_stopping": early_stopping, "L": 20}
+    one, four = (fit(X, y, n_init=n, **params) for n in (1, 4))
+    if early_stopping:
+        assert max(four.validation_scores_) >= max(one.validation_scores_)
+    else:
+        assert four.loss_curve_[-1] <= one.loss_curve_[-1]
+    again = fit(X, y, n_init=4, **params)
+    np.testing.assert_array_equal(four.predict_proba(X), again.predict_proba(X))
+    others = [fit(X, y, n_init=4, random_state=seed, **params) for seed in (1, 2)]
+    losses = {model.loss_curve_[-1] for model in (four, *others)}
+    assert len(losses) == 3
+
+
+def test_only_the_start_that_is_kept_may_complain(imbalanced, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(
+        AnyLossClassifier, "_warn_if_constant", lambda self, *_: looked_at.append(self)
+    )
+    model = fit(*imbalanced, n_init=5)
+    assert looked_at == [model]
+
+
+def test_a_constrained_score_shows_both_numbers(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, metric="precision@recall>=0.8")
+    score = model.score(X, y)
+    y_pred = model.predict(X)
+    assert score.goal == sklearn.metrics.precision_score(y, y_pred)
+    assert score.constraint == sklearn.metrics.recall_score(y, y_pred)
+    assert f"precision {score.goal:.3f} at recall {score.constraint:.3f}" in str(score)
+    assert "which meets 0.8" in repr(score)
+    assert score == score.goal
+    assert pickle.loads(pickle.dumps(score)).constraint == score.constraint
+    missed = metric_score([1, 1, 0], [1, 0, 0], metric="precision@recall>=0.8")
+    assert "misses 0.8" in str(missed)
+    assert missed == pytest.approx(-0.3)
+    assert cross_val_score(model, X, y, cv=3).dtype == float

@@ -149,6 +149,14 @@ def test_every_shape(params, stacks):
     assert sum(sum(groups) for groups in stacks) == 4
 
 
+@pytest.mark.parametrize(
+    "params", [{"warm_up": 3}, {"n_init": 3}, {"warm_up": 2, "early_stopping": True}]
+)
+def test_warm_up_and_several_starts(params):
+    models = [model(L=L, **params) for L in (5, 20) for _ in FOLDS]
+    assert_each_as_if_alone(models, *DATA, rows=FOLDS * 2)
+
+
 @pytest.mark.parametrize("metric", curve_names())
 @pytest.mark.parametrize("loss", [None, "pairs", "hybrid"])
 def test_metrics_over_thresholds(metric, loss, stacks):
