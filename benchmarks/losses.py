@@ -5,11 +5,12 @@
 FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
 class). Every loss has the same network, the same folds, the same number of epochs and
 the same two learning rates; of these the one with the better mean over the sets is
-shown (for tuned thresholds, 0.05 only). The tuned thresholds are scikit-learn's TunedThresholdClassifierCV, around the
-same network on cross-entropy and around logistic regression. The sign test is Bayesian,
-with 0.01 as the region of practical equivalence. The time is that of a single fit on
-the first fold divided by that of cross-entropy on the same rows, median over the sets.
-A run that is started again goes on where it was.
+shown. The tuned thresholds are scikit-learn's TunedThresholdClassifierCV, around the
+same network on cross-entropy (at the larger learning rate only) and around logistic
+regression. The sign test is Bayesian, with 0.01 as the region of practical
+equivalence. The time is that of a single fit on the first fold divided by that of
+cross-entropy on the same rows, median over the sets. A run that is started again goes
+on where it was.
 """
 
 import time

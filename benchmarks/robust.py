@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 from tqdm import tqdm
 
-import sk_anyloss.batches
+import sk_anyloss.feed
 from benchmarks.sets import is_constant, load, parser, run, sign_test, splits
 from sk_anyloss import AnyLossClassifier, fit_stack
 
@@ -44,7 +44,7 @@ def order_of(way):
         yield
         return
     with mock.patch.object(
-        sk_anyloss.batches,
+        sk_anyloss.feed,
         "stratified_order",
         lambda y, rng: rng.permutation(len(y)),
     ):

@@ -16,7 +16,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
-from sk_anyloss.batches import as_tensor
+from sk_anyloss.rows import as_tensor
 
 #: Rows at a time, where going through all at once would take memory.
 SOME_ROWS = 16_384

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sk_anyloss.batches import batch_rows
 from sk_anyloss.modules import check_hidden
 from sk_anyloss.optimizers import get_optimizer
+from sk_anyloss.rows import batch_rows
 from sk_anyloss.steps import Sigmoid, check_threshold, check_thresholds, get_step
 
 

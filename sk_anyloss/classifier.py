@@ -32,23 +32,23 @@ from sk_anyloss._data import (
     split_seed,
 )
 from sk_anyloss._params import check_params
-from sk_anyloss.batches import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.callbacks import StopOnScore
 from sk_anyloss.curves import Curve
-from sk_anyloss.losses import BCE, AnyLoss, check_metric, get_loss
+from sk_anyloss.losses import BCE, AnyLoss, get_loss
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
+from sk_anyloss.rows import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.scoring import best_cut, metric_score
+from sk_anyloss.steepness import auto_L, valid_L_range
 from sk_anyloss.steps import (
     Step,
-    auto_L,
     check_thresholds,
     get_step,
-    valid_L_range,
 )
 from sk_anyloss.summed import SummedLoss
+from sk_anyloss.trainable import check_metric
 
 __all__ = ["AnyLossClassifier"]
 
@@ -92,7 +92,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     L : float or 'auto', default=73
         Steepness of the amplifier; used by ``step='sigmoid'`` only. ``'auto'`` takes
         what suits the learning rate, the number of steps and the width of the network,
-        by the rule of :func:`sk_anyloss.steps.auto_L`.
+        by the rule of :func:`sk_anyloss.steepness.auto_L`.
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: ``'sigmoid'``, ``'identity'``,
         ``'linear'``, ``'cosine'``, ``'uniform'``, ``'logit'``, or an instance such as

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_anyloss.batches import Rows
 from sk_anyloss.counts import ClassWeights
 from sk_anyloss.flat import FlatModules
 from sk_anyloss.modules import ACTIVATIONS, MLP
+from sk_anyloss.rows import Rows
 from sk_anyloss.summed import SummedLoss
 
 __all__ = ["ClosedForm", "supports"]
@@ -145,7 +145,7 @@ class ClosedForm:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.batches import Rows
+    >>> from sk_anyloss.rows import Rows
     >>> from sk_anyloss.closed_form import ClosedForm
     >>> from sk_anyloss.losses import BCE
     >>> from sk_anyloss.modules import MLP

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["ClassWeights", "Counts", "confusion", "weighted_sum"]
+__all__ = ["ClassWeights", "Counts", "class_parts", "confusion", "weighted_sum"]
 
 
 class Counts(NamedTuple):
@@ -57,17 +57,29 @@ def confusion(h: Any, h_not: Any, y: Any, sample_weight: Any = None) -> Counts:
     >>> [float(count) for count in confusion(h, 1 - h, y)]
     [0.75, 0.25, 0.25, 1.75]
     """
-    if sample_weight is None:
-        positive, negative = y, 1 - y
-    else:
-        positive = sample_weight * y
-        negative = sample_weight - positive
+    negative, positive = class_parts(y, sample_weight)
     return Counts(
         tn=_dot(h_not, negative),
         fp=_dot(h, negative),
         fn=_dot(h_not, positive),
         tp=_dot(h, positive),
     )
+
+
+def class_parts(y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
+    """What each row counts for as a negative, and as a positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.counts import class_parts
+    >>> class_parts(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
+    (array([2., 0.]), array([0., 3.]))
+    """
+    if sample_weight is None:
+        return 1 - y, y
+    positives = sample_weight * y
+    return sample_weight - positives, positives
 
 
 def _dot(a: Any, b: Any) -> Any:
@@ -137,9 +149,7 @@ class ClassWeights:
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:
         """From the labels and weights, of shape (n,), of one group."""
-        positives = y if sample_weight is None else y * sample_weight
-        negatives = 1 - y if sample_weight is None else sample_weight - positives
-        table = torch.stack((negatives, positives)).unsqueeze(0)
+        table = torch.stack(class_parts(y, sample_weight)).unsqueeze(0)
         return cls(table, y.unsqueeze(0), even=sample_weight is None)
 
     def sums(self, values: Tensor) -> Tensor:

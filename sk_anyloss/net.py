@@ -20,16 +20,18 @@ from skorch.history import History
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
-from sk_anyloss.batches import Batches, Rows, batch_rows
+from sk_anyloss.batches import Batches
 from sk_anyloss.callbacks import QuietPrintLog
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import confusion
 from sk_anyloss.curves import Curve
 from sk_anyloss.flat import get_stepper, needs_closure
-from sk_anyloss.losses import AnyLoss, not_finite
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.rows import Rows, batch_rows
 from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.summed import SummedLoss, align
+from sk_anyloss.trainable import not_finite
 
 __all__ = ["AnyLossNet", "single_thread"]
 
@@ -122,7 +124,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     max_epochs : int, default=100
         Number of passes over the training data.
     batch_size : int, float or 'auto', default='auto'
-        As in :func:`sk_anyloss.batches.batch_rows`.
+        As in :func:`sk_anyloss.rows.batch_rows`.
     train_split : callable or None, default=None
         How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
     random_state : int or None, default=None

@@ -13,7 +13,7 @@ from torch.nn.functional import (
     softplus,
 )
 
-from sk_anyloss.counts import ClassWeights, weighted_sum
+from sk_anyloss.counts import ClassWeights, class_parts, weighted_sum
 from sk_anyloss.metrics import ratio
 from sk_anyloss.summed import SummedLoss
 
@@ -44,11 +44,9 @@ class MeanLoss(SummedLoss):
         return loss0 * factor0 + loss1 * factor1
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        positives = y if sample_weight is None else y * sample_weight
-        negatives = 1 - y if sample_weight is None else sample_weight - positives
         loss = self.per_row(logits, y)
         parts = []
-        for members in (negatives, positives):
+        for members in class_parts(y, sample_weight):
             total = weighted_sum(loss, members)
             parts += [total, weighted_sum(members).expand_as(total)]
         return torch.stack(parts, dim=-1)

@@ -22,11 +22,12 @@ from sklearn.utils.validation import validate_data
 
 from sk_anyloss._data import Sample, as_rows, column_figures
 from sk_anyloss._params import check_params
-from sk_anyloss.batches import PIECE_SIZE, Feed, Group, as_tensor, batch_rows
 from sk_anyloss.classifier import AnyLossClassifier, Job, Phase, restored_on_error
 from sk_anyloss.closed_form import ClosedForm
+from sk_anyloss.feed import PIECE_SIZE, Feed, Group
 from sk_anyloss.flat import get_stepper, has_flat_step
 from sk_anyloss.net import AnyLossNet, single_thread, train_epoch
+from sk_anyloss.rows import as_tensor, batch_rows
 
 __all__ = ["fit_stack"]
 

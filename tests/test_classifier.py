@@ -19,7 +19,8 @@ from skorch.callbacks import Callback, LRScheduler
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
 from sk_anyloss.losses import SurrogateFBeta, loss_names
 from sk_anyloss.metrics import Savings, get_metric, metric_names
-from sk_anyloss.steps import Linear, auto_L, step_names
+from sk_anyloss.steepness import auto_L
+from sk_anyloss.steps import Linear, step_names
 from tests.losses_to_test import metric_of
 
 
@@ -649,7 +650,7 @@ def test_a_full_batch_in_pieces_is_the_same_model(params, imbalanced, monkeypatc
     weight = np.random.default_rng(0).random(300)
     settings = {"batch_size": 1.0, "max_epochs": 30, "lr": 0.05, **params}
     whole = fit(X, y, sample_weight=weight, **settings)
-    monkeypatch.setattr("sk_anyloss.batches.PIECE_SIZE", 100)
+    monkeypatch.setattr("sk_anyloss.feed.PIECE_SIZE", 100)
     pieces = fit(X, y, sample_weight=weight, **settings)
     np.testing.assert_allclose(
         whole.decision_function(X), pieces.decision_function(X), rtol=1e-9, atol=1e-9

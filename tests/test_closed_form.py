@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from sk_anyloss.batches import Rows
 from sk_anyloss.closed_form import ClosedForm, supports
 from sk_anyloss.counts import ClassWeights
 from sk_anyloss.losses import AnyLoss, Hybrid
 from sk_anyloss.modules import MLP, activation_names
+from sk_anyloss.rows import Rows
 from sk_anyloss.steps import Cosine, Linear, LogitSigmoid, Sigmoid, Uniform
 from tests.losses_to_test import ALL_LOSSES, CURVES, NAMED, SPECIAL
 

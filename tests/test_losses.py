@@ -16,11 +16,11 @@ from sk_anyloss.losses import (
     Hybrid,
     SurrogateFBeta,
     WeightedBCE,
-    check_metric,
     get_loss,
 )
 from sk_anyloss.metrics import get_metric, metric_names
 from sk_anyloss.steps import Sigmoid, get_step, step_names
+from sk_anyloss.trainable import check_metric
 from tests.losses_to_test import ALL_LOSSES, FAMILY
 
 every_loss = pytest.mark.parametrize(

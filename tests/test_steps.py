@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sk_anyloss.steepness import valid_L_range
 from sk_anyloss.steps import (
     Cosine,
     Linear,
@@ -13,7 +14,6 @@ from sk_anyloss.steps import (
     check_threshold,
     get_step,
     step_names,
-    valid_L_range,
 )
 
 every_step = pytest.mark.parametrize("step", [get_step(name) for name in step_names()])
