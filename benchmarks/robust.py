@@ -106,14 +106,16 @@ def rare(metric, seeds=3, n=200_000):
     )
     print(f"{'':<28}{'batch 100':>22}{'batch 500':>22}{'batch 5000':>22}")
     for way, params in tqdm(WAYS.items(), unit="way"):
+        warm_up = round(params.get("warm_up", 0) / 10)  # Of 10 epochs, not of 100.
+        if not warm_up and "warm_up" in params:
+            continue
         cells = []
         for batch_size in (100, 500, 5_000):
             scores = []
             for seed in range(seeds):
-                share = params.get("warm_up", 0) / 100
                 model = AnyLossClassifier(
                     metric, L="auto", batch_size=batch_size, max_epochs=10,
-                    random_state=seed, **{**params, "warm_up": round(10 * share)},
+                    random_state=seed, **{**params, "warm_up": warm_up},
                 )  # fmt: skip
                 with order_of(way), warnings.catch_warnings():
                     warnings.simplefilter("ignore")

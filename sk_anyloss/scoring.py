@@ -27,6 +27,7 @@ __all__ = [
     "evaluate_logits",
     "metric_score",
     "metric_scorer",
+    "metric_values",
 ]
 
 
@@ -198,6 +199,32 @@ def evaluate_logits(
     return float(function(tn, fp, fn, tp))
 
 
+def metric_values(
+    metric: str | Metric, tn: Any, fp: Any, fn: Any, tp: Any
+) -> np.ndarray:
+    """A metric of many confusion matrices, however it may be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from sk_anyloss.scoring import metric_values
+    >>> counts = np.array([[1.0, 4.0]] * 4)
+    >>> metric_values(lambda tn, fp, fn, tp: torch.sqrt(tp), *counts)
+    array([1., 2.])
+    >>> metric_values(lambda tn, fp, fn, tp: tp if tp > 2 else 0.0, *counts)
+    array([0., 4.])
+    """
+    function, counts = get_metric(metric), (tn, fp, fn, tp)
+    try:
+        values = function(*counts)
+    except (AttributeError, TypeError, ValueError):
+        # It takes tensors only, or has a branch that arrays cannot take.
+        columns = zip(*counts, strict=True)
+        values = [evaluate(metric, Counts(*column)) for column in columns]
+    return np.broadcast_to(np.asarray(values, dtype=float), tp.shape)
+
+
 def best_cut(
     metric: str | Metric,
     logits: np.ndarray,
@@ -209,7 +236,7 @@ def best_cut(
     Parameters
     ----------
     metric : str or callable
-        As :func:`sk_anyloss.metrics.get_metric` takes it; of plain arithmetic.
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
     logits : ndarray of shape (n,)
         One for each row.
     target : ndarray of shape (n,)
@@ -232,11 +259,14 @@ def best_cut(
     >>> best_cut("f1", np.array([-2.0, -1.0, 0.0, 3.0]), np.array([0, 1, 0, 1]))
     (-1.5, 0.8)
     """
+    if sample_weight is not None:  # Rows of no weight are absent.
+        kept = sample_weight > 0
+        logits, target, sample_weight = logits[kept], target[kept], sample_weight[kept]
     # From the cut above all rows to the one below all of them.
     counts = counts_at_every_score(logits, target, sample_weight)
     tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
     tn[0], fn[0] = fp[-1], tp[-1]
-    values = np.broadcast_to(get_metric(metric)(tn, fp, fn, tp), tp.shape)
+    values = metric_values(metric, tn, fp, fn, tp)
     z = np.unique(logits.astype(float))[::-1]
     cuts = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
     candidates = np.flatnonzero(values == values.max())

@@ -226,7 +226,10 @@ class Linear(Step):
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 0.5:
-            raise ValueError(f"delta must lie in (0, 0.5), got {self.delta!r}.")
+            raise ValueError(
+                f"delta must lie in (0, 0.5), got {self.delta!r}: at 0.5 the middle "
+                "segment has no slope, at 0 the outer ones have none; 0.1 is usual."
+            )
 
     def _segments(self, threshold: float) -> tuple[float, float, float, float]:
         m = 0.5 - abs(threshold - 0.5)  # The lesser of t and 1 - t.
@@ -271,7 +274,10 @@ class Cosine(Step):
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < math.inf:
-            raise ValueError(f"delta must be positive and finite, got {self.delta!r}.")
+            raise ValueError(
+                f"delta must be positive and finite, got {self.delta!r}: a band of no "
+                "width has no slope; 0.1 is usual."
+            )
 
     def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         # With s = 1 + v, so that the ends of the band are exactly 0 and 1.
@@ -307,7 +313,10 @@ class Uniform(Step):
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < math.inf:
-            raise ValueError(f"delta must be positive and finite, got {self.delta!r}.")
+            raise ValueError(
+                f"delta must be positive and finite, got {self.delta!r}: a band of no "
+                "width has no slope; 0.25 is usual."
+            )
 
     def __call__(self, p: Tensor, threshold: float = 0.5) -> Tensor:
         return ((p - threshold) / (2 * self.delta) + 0.5).clamp(0, 1)

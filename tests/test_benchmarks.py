@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
-from benchmarks import speed
+from benchmarks import losses, real_sets, robust, sets, speed, which_L
 
 TINY = speed.Work(200, 4, 50, (3,), 2)
 PAIRS = {race.against: race for race in speed.races()}
@@ -39,3 +40,38 @@ def test_the_perceptron_by_hand_is_ours():
 def test_slope():
     points = [{"value": n, "seconds": 1e-6 * n**1.5} for n in (1e4, 1e5, 1e6)]
     assert speed.slope(points) == pytest.approx(1.5)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two small data sets."""
+    for seed in (0, 1):
+        X, y = make_classification(100, 4, weights=[0.8], random_state=seed)
+        np.savez(tmp_path / f"set{seed}.npz", X=X, y=y)
+    return tmp_path
+
+
+@pytest.mark.parametrize("benchmark", [losses, robust, which_L, real_sets])
+def test_benchmarks_on_many_sets_run_and_resume(benchmark, folder, monkeypatch, capsys):
+    # Few settings of each: what is tested is that they run.
+    monkeypatch.setattr(losses, "LRS", (0.05,))
+    monkeypatch.setattr(robust, "SETTINGS", [{"hidden": (2,), "L": 73}])
+    monkeypatch.setattr(which_L, "CONFIGURATIONS", [{"hidden": (2,)}])
+    output = folder / "results.csv"
+    options = sets.parser("", output).parse_args(
+        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
+    )
+    table = sets.run(options, benchmark.run_set)
+    assert table["set"].nunique() == 2
+    assert table["score"].between(0, 1).all()
+    benchmark.report(table, options)
+    assert "2 sets" in capsys.readouterr().out
+    monkeypatch.setattr(benchmark, "run_set", None)  # Nothing is left to run.
+    again = sets.run(options, benchmark.run_set)
+    np.testing.assert_allclose(again["score"], table["score"])
+
+
+def test_the_sign_test_tells_who_is_better():
+    better, alike, worse = sets.sign_test(np.full(20, 0.8), np.full(20, 0.7))
+    assert better > 0.99
+    assert alike + worse < 0.01

@@ -9,10 +9,13 @@ import pytest
 
 import sk_anyloss
 from sk_anyloss.baselines import get_baseline
-from sk_anyloss.metrics import metric_names
+from sk_anyloss.losses import loss_names
+from sk_anyloss.metrics import curve_names, metric_names
+from sk_anyloss.steps import step_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
@@ -22,19 +25,26 @@ def test_code_in_the_readme_runs(block):
 
 
 def test_the_readme_names_every_metric():
-    assert all(name in README for name in metric_names())
+    assert all(name in README for name in metric_names() + curve_names())
+
+
+def test_the_page_on_losses_names_every_step_and_loss():
+    assert all(f"| {name} |" in LOSSES for name in step_names())
+    assert all(f"`'{name}'`" in LOSSES for name in loss_names())
 
 
 def test_pictures_in_the_readme_exist():
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
     assert len(pictures) == 3
     assert all((ROOT / picture).exists() for picture in pictures)
+    (picture,) = re.findall(r"!\[.*?\]\((.*?)\)", LOSSES)
+    assert (ROOT / "docs" / picture).exists()
 
 
 def test_commands_in_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    for module in re.findall(r"python -m (benchmarks\.\w+)", README):
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README + LOSSES):
         assert (ROOT / (module.replace(".", "/") + ".py")).exists()
     for name in re.findall(r"get_baseline\(.(\w+).", README):
         assert get_baseline(name)
