@@ -1,0 +1,578 @@
+"""The estimator that tunes itself: settings and folds trained in stacks."""
+
+from __future__ import annotations
+
+import numbers
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from sk_anyloss._data import split_seed
+from sk_anyloss.candidates import check_candidates, describe, grid
+from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
+from sk_anyloss.curves import Curve
+from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
+from sk_anyloss.scoring import metric_score
+from sk_anyloss.trials import Pool, Trial, run_trials
+
+__all__ = ["AnyLossClassifierCV"]
+
+
+class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
+    """Network for two classes, trained for the metric you report, that tunes itself.
+
+    Candidates of :class:`AnyLossClassifier` are trained on the folds of a
+    cross-validation, all that have one shape in one stack. Their decisions on the rows
+    left out are pooled, and the metric is computed once on all of them: the mean of
+    the scores of folds is biased for ratios such as F1. The networks of the best
+    candidates then decide together.
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        What to train for and to choose by, as for :class:`AnyLossClassifier`.
+    cv : int, splitter or iterable, default=5
+        How to split the rows, as everywhere in scikit-learn. A number that is greater
+        than the number of rows in the smaller class is lowered to it, with a warning.
+    hidden : sequence of tuples of int, default=((), (8,), (32,))
+        Widths of hidden layers to try.
+    steps : sequence of str or Step, default=('identity', 'sigmoid')
+        Steps to try; ``'sigmoid'`` with each L.
+    Ls : sequence of float or 'auto', default=(5, 20)
+        Values of L to try.
+    lrs : sequence of float, default=(0.01,)
+        Learning rates to try.
+    cross_entropy : bool, default=True
+        Whether to try networks that are trained on cross-entropy as well, with a
+        threshold that is tuned on the pooled decisions.
+    candidates : sequence of dict, default=None
+        Parameters of :class:`AnyLossClassifier` to try instead of all these.
+    ensemble : bool, default=True
+        Whether the fold networks of the best candidates decide together, by the mean
+        of their scores. Otherwise one network of the best candidate is trained on all
+        rows.
+    n_best : int, default=5
+        How many of the best candidates are in the ensemble.
+    tune_threshold : bool or 'auto', default='auto'
+        Whether to put the threshold where the metric is best on the pooled decisions.
+        ``'auto'`` does so for networks trained on cross-entropy and for metrics with a
+        constraint; networks trained on the metric have learned their threshold.
+    activation, batch_norm, optimizer, max_epochs, batch_size
+        As for :class:`AnyLossClassifier`.
+    class_weight, pos_label, standardize, device
+        As for :class:`AnyLossClassifier`.
+    n_jobs : int, default=None
+        Number of processes; networks of one shape are trained in one.
+    time_budget : float, default=None
+        Seconds after which no further candidates are begun. The first shape is
+        always trained.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial weights and of the order of rows.
+    verbose : int, default=0
+        If 1, prints a line for each candidate as soon as it is known.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels, sorted.
+    pos_label_ : label
+        The positive one among them.
+    cv_results_ : dict of lists and arrays
+        An entry for each candidate: ``params``, ``split<k>_test_score``,
+        ``mean_test_score`` and ``std_test_score`` over the folds,
+        ``pooled_test_score``, ``rank_test_score`` (by the pooled one),
+        ``threshold``, and ``fit_time``, its share of the time of its stack.
+    best_index_ : int
+        The candidate with the best pooled score.
+    best_params_ : dict
+        Its parameters.
+    best_score_ : float
+        Its pooled score.
+    scores_ : ndarray of shape (n_candidates, n_folds)
+        Scores of the folds.
+    ensemble_indices_ : list of int
+        The candidates that decide, the best one first.
+    estimators_ : list of AnyLossClassifier
+        The networks that decide.
+    oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled,)
+        Rows that were left out, fold by fold, whether they are positive, their weights
+        or None, and their scores by networks that have not seen them.
+    threshold_ : float
+        Score above which the positive class is predicted.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if all were strings.
+
+    See Also
+    --------
+    AnyLossClassifier : One network.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss import AnyLossClassifierCV
+    >>> X, y = make_classification(300, weights=[0.9], class_sep=2, random_state=0)
+    >>> model = AnyLossClassifierCV("f1", hidden=[()], max_epochs=50, random_state=0)
+    >>> model.fit(X, y).best_score_ > 0.7
+    True
+    >>> len(model.estimators_)  # Four candidates, five folds.
+    20
+    """
+
+    classes_: np.ndarray
+    pos_label_: Any
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        *,
+        cv: Any = 5,
+        hidden: Sequence[tuple[int, ...]] = ((), (8,), (32,)),
+        steps: Sequence[Any] = ("identity", "sigmoid"),
+        Ls: Sequence[float | str] = (5, 20),
+        lrs: Sequence[float] = (0.01,),
+        cross_entropy: bool = True,
+        candidates: Sequence[dict[str, Any]] | None = None,
+        ensemble: bool = True,
+        n_best: int = 5,
+        tune_threshold: bool | str = "auto",
+        activation: Any = "relu",
+        batch_norm: bool = True,
+        optimizer: Any = "adam",
+        max_epochs: int = 100,
+        batch_size: int | float | str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        pos_label: Any = None,
+        standardize: bool = True,
+        device: Any = "cpu",
+        n_jobs: int | None = None,
+        time_budget: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.cv = cv
+        self.hidden = hidden
+        self.steps = steps
+        self.Ls = Ls
+        self.lrs = lrs
+        self.cross_entropy = cross_entropy
+        self.candidates = candidates
+        self.ensemble = ensemble
+        self.n_best = n_best
+        self.tune_threshold = tune_threshold
+        self.activation = activation
+        self.batch_norm = batch_norm
+        self.optimizer = optimizer
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.pos_label = pos_label
+        self.standardize = standardize
+        self.device = device
+        self.n_jobs = n_jobs
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` takes, and what it hands on to the splitter, ``groups`` say."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv, classifier=True),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> AnyLossClassifierCV:
+        """Try the candidates and keep the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array-like of shape (n_samples,)
+            Their labels, two of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, for training and for the pooled score.
+        **params
+            For the splitter, ``groups`` say, through metadata routing.
+
+        Returns
+        -------
+        self : AnyLossClassifierCV
+            The fitted estimator. If fit fails, it is left as it was before.
+        """
+        with restored_on_error(self):
+            self._fit(X, y, sample_weight, params)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
+        candidates = self._check()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+        )
+        base = self._base()
+        check_classification_targets(y)
+        base._set_classes(np.unique(y))
+        self.classes_, self.pos_label_ = base.classes_, base.pos_label_
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        folds = self._split(X, y, sample_weight, params)
+        rows = np.concatenate([test for _, test in folds])
+        pool = Pool(
+            rows,
+            (y[rows] == self.pos_label_).astype(float),
+            None if sample_weight is None else sample_weight[rows],
+            [len(test) for _, test in folds],
+            self.metric,
+        )
+        trials = self._run(base, candidates, (X, y, folds, sample_weight), pool)
+        self._note(trials, pool)
+        self._choose(trials, pool, (X, y, sample_weight))
+
+    def _check(self) -> list[dict[str, Any]]:
+        """Refuse parameters that make no sense; return the candidates."""
+        get_metric(self.metric)
+        if not isinstance(self.n_best, numbers.Integral) or self.n_best < 1:
+            raise ValueError(
+                f"n_best must be a whole number of at least 1, got {self.n_best!r}."
+            )
+        if self.tune_threshold not in (True, False, "auto"):
+            raise ValueError(
+                f"tune_threshold must be True, False or 'auto', got "
+                f"{self.tune_threshold!r}."
+            )
+        budget = self.time_budget
+        if budget is not None and not (isinstance(budget, numbers.Real) and budget > 0):
+            raise ValueError(
+                f"time_budget must be a number of seconds above 0 or None, got "
+                f"{budget!r}."
+            )
+        candidates = self.candidates
+        if candidates is None:
+            candidates = grid(
+                self.hidden, self.steps, self.Ls, self.lrs, self.cross_entropy
+            )
+        return check_candidates(candidates)
+
+    def _base(self) -> AnyLossClassifier:
+        """What all candidates have in common."""
+        return AnyLossClassifier(
+            self.metric,
+            activation=self.activation,
+            batch_norm=self.batch_norm,
+            optimizer=self.optimizer,
+            max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            class_weight=self.class_weight,
+            pos_label=self.pos_label,
+            standardize=self.standardize,
+            device=self.device,
+            random_state=split_seed(self.random_state, 1)[0],
+        )
+
+    def _split(
+        self, X: Any, y: np.ndarray, sample_weight: Any, params: dict[str, Any]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Folds whose training rows have both classes."""
+        cv, least = self.cv, np.unique(y, return_counts=True)[1].min()
+        if least < 2:
+            raise ValueError(
+                "AnyLossClassifierCV needs at least two rows of each class, one to "
+                "train on and one to leave out; got one of the smaller class."
+            )
+        if isinstance(cv, numbers.Integral) and cv > least:
+            warnings.warn(
+                f"cv={cv} is lowered to {least}, the number of rows in the smaller "
+                "class.",
+                UserWarning,
+                stacklevel=4,
+            )
+            cv = int(least)
+        splitter = check_cv(cv, y, classifier=True)
+        routed: dict[str, Any] = {}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **params).splitter.split
+        else:
+            _raise_for_params(params, self, "fit")
+        folds = list(splitter.split(X, y, **routed))
+        for k, (train, test) in enumerate(folds):
+            used = train
+            if sample_weight is not None:
+                used = np.asarray(train)[sample_weight[train] > 0]
+            if len(test) == 0:
+                raise ValueError(f"Fold {k} of {len(folds)} leaves no row out.")
+            if len(np.unique(y[used])) < 2:
+                raise ValueError(
+                    f"Fold {k} of {len(folds)} leaves only one class to train on; use "
+                    "fewer folds, or a splitter that keeps both classes together, such "
+                    "as StratifiedKFold or StratifiedGroupKFold."
+                )
+        return folds
+
+    def _run(
+        self,
+        base: AnyLossClassifier,
+        candidates: list[dict[str, Any]],
+        data: tuple[Any, ...],
+        pool: Pool,
+    ) -> list[Trial]:
+        """Try the candidates, those of one shape together, within the time."""
+        by_shape: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+        for candidate in candidates:
+            by_shape[candidate.get("hidden", base.hidden)].append(candidate)
+        start, begun = time.perf_counter(), 0
+
+        def jobs() -> Iterator[Any]:
+            nonlocal begun
+            for alike in by_shape.values():
+                spent = time.perf_counter() - start
+                if begun and self.time_budget is not None and spent > self.time_budget:
+                    return
+                begun += len(alike)
+                yield delayed(run_trials)(base, alike, *data)
+
+        trials: list[Trial] = []
+        parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        for done in parallel(jobs()):
+            for trial in done:
+                if self._tunes(trial):
+                    trial.cut = pool.best_cut(trial.logits)
+                if self.verbose:
+                    self._report(trial, pool)
+            trials += done
+        if begun < len(candidates):
+            warnings.warn(
+                f"time_budget={self.time_budget} was over after {begun} of "
+                f"{len(candidates)} candidates and {time.perf_counter() - start:.1f} "
+                "s; the best of these is kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return trials
+
+    def _tunes(self, trial: Trial | None = None) -> bool:
+        """Whether the cut of a candidate, or of the ensemble, is tuned."""
+        goal = get_metric(self.metric)
+        if isinstance(goal, Curve) or self.tune_threshold is False:
+            return False
+        if self.tune_threshold is True or isinstance(goal, AtLeast):
+            return True
+        return trial is not None and trial.params.get("loss") not in (None, "hybrid")
+
+    def _report(self, trial: Trial, pool: Pool) -> None:
+        folds = pool.score_of_folds(trial.logits, trial.cut)
+        print(
+            f"{metric_name(self.metric)} {pool.score(trial.logits, trial.cut):.4f} "
+            f"(folds {np.nanmean(folds):.3f} ± {np.nanstd(folds):.3f})  "
+            f"{trial.seconds:6.2f} s  {describe(trial.params)}"
+        )
+
+    def _note(self, trials: list[Trial], pool: Pool) -> None:
+        """Write down what became of each candidate."""
+        pooled = np.array([pool.score(trial.logits, trial.cut) for trial in trials])
+        self.scores_ = np.array(
+            [pool.score_of_folds(trial.logits, trial.cut) for trial in trials]
+        )
+        self.best_index_ = int(np.argmax(pooled))
+        self.best_params_ = trials[self.best_index_].params
+        self.best_score_ = float(pooled[self.best_index_])
+        names = sorted({name for trial in trials for name in trial.params})
+        columns = {
+            f"param_{name}": _column([trial.params for trial in trials], name)
+            for name in names
+        }
+        splits = {
+            f"split{k}_test_score": scores for k, scores in enumerate(self.scores_.T)
+        }
+        self.cv_results_ = {
+            "params": [trial.params for trial in trials],
+            **columns,
+            **splits,
+            "mean_test_score": np.nanmean(self.scores_, axis=1),
+            "std_test_score": np.nanstd(self.scores_, axis=1),
+            "pooled_test_score": pooled,
+            "rank_test_score": rankdata(-pooled, method="min").astype(int),
+            "threshold": expit([trial.cut for trial in trials]),
+            "fit_time": np.array([trial.seconds for trial in trials]),
+        }
+
+    def _choose(self, trials: list[Trial], pool: Pool, data: tuple[Any, ...]) -> None:
+        """Take the best candidates, or train the best one on all rows."""
+        order = np.argsort(-self.cv_results_["pooled_test_score"], kind="stable")
+        chosen = order[: self.n_best if self.ensemble else 1].tolist()
+        self.ensemble_indices_ = chosen
+        self._trials = [trials[i] for i in chosen]
+        self.oof_rows_, self.oof_target_ = pool.rows, pool.target
+        self.oof_weight_ = pool.weight
+        self.oof_proba_ = np.mean([trial.proba() for trial in self._trials], axis=0)
+        self.threshold_ = 0.5
+        if self.ensemble and self._tunes():
+            self.threshold_ = float(expit(pool.best_cut(_logit(self.oof_proba_))))
+        if not self.ensemble:
+            (best,) = self._trials
+            X, y, sample_weight = data
+            best.models = [clone(best.models[0]).fit(X, y, sample_weight)]
+        self.estimators_ = [m for trial in self._trials for m in trial.models]
+        decided = self.oof_proba_ > self.threshold_
+        if decided.all() or not decided.any():
+            label = self.pos_label_ if decided.all() else "the other class"
+            warnings.warn(
+                f"The best candidates predict {label!r} for every row that was left "
+                "out; try other candidates, or look for columns that tell more.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        for trial in self._trials:  # A part of the table, and as large as the rows.
+            trial.logits = np.empty(0)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        """Mean score of the networks for the positive class."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            reset=False,
+        )
+        return np.mean([trial.proba_of(X) for trial in self._trials], axis=0)
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Confidence in ``classes_[1]``: above 0 where it is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to decide on.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold t.
+        """
+        decision = _logit(self._proba(X)) - _logit(np.array(self.threshold_))
+        return decision if self.pos_label_ == self.classes_[1] else -decision
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Scores between 0 and 1 for both classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, 2)
+            Columns in the order of ``classes_``. Not calibrated.
+        """
+        p = self._proba(X)
+        pair = (1 - p, p) if self.pos_label_ == self.classes_[1] else (p, 1 - p)
+        return np.stack(pair, axis=1)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The positive class where its score is above the threshold.
+        """
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The metric that the model was trained for, of its predictions on X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The metric; accuracy only if ``metric='accuracy'``.
+        """
+        curve = isinstance(get_metric(self.metric), Curve)
+        return metric_score(
+            y,
+            self._proba(X) if curve else self.predict(X),
+            metric=self.metric,
+            pos_label=self.pos_label_,
+            sample_weight=sample_weight,
+        )
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    """Log-odds, finite for scores that round to 0 or 1."""
+    tiny = np.finfo(float).eps
+    return logit(np.clip(p, tiny, 1 - tiny))
+
+
+def _column(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
+    """Values of a parameter, masked where a candidate does not have it."""
+    values = np.ma.masked_all(len(params), dtype=object)
+    for i, candidate in enumerate(params):
+        if name in candidate:
+            values[i] = candidate[name]  # Not all at once: tuples would be spread out.
+    return values
