@@ -532,7 +532,8 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             The positive class where its score is above the threshold.
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int)]
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
