@@ -128,16 +128,18 @@ def report(table, options):
         f"{options.metric}, {len(scores)} sets, {options.folds} folds; probability to "
         "be better / alike / worse than\n"
     )
+    others = {BCE: BCE, WEIGHTED: "class-weighted", TUNED: "tuned threshold"}
+    others = {name: short for name, short in others.items() if name in own}
     header = f"{'loss':<34}{'mean':>6}{'lr':>6}{'one class':>11}"
-    print(header + f"{BCE:>20}{'class-weighted':>20}{'tuned threshold':>20}{'time':>7}")
+    print(header + "".join(f"{name:>20}" for name in others.values()) + f"{'time':>7}")
     for name in sorted(own, key=lambda name: -own[name].mean()):
         lr = best[name]
         rows = table[(table["loss"] == name) & (table["lr"] == lr)]
         share = rows["collapsed"].sum() / (len(rows) * options.folds)
         line = f"{name:<34}{own[name].mean():>6.3f}{lr:>6}{share:>10.1%} "
-        for other in (BCE, WEIGHTED, TUNED):
+        for other in others:
             text = ""
-            if name != other and other in own:
+            if name != other:
                 win, alike, lose = sign_test(own[name], own[other])
                 text = f"{win:.2f} / {alike:.2f} / {lose:.2f}"
             line += f"{text:>20}"
