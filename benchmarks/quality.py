@@ -1,0 +1,211 @@
+"""AnyLossClassifierCV beside what people use, on real sets, for four metrics.
+
+    python -m benchmarks.quality --data FOLDER [--picture docs/quality.png]
+
+FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
+class). Every method is fitted with its defaults on three outer folds of each set with
+at most 5,000 rows; F1 and balanced accuracy are scored on all of them, G-mean and MCC
+on every third. Methods that do not look at the metric are fitted once for all metrics.
+For each metric: mean score, mean rank, the Bayesian sign test of AnyLossClassifierCV
+against each (region of practical equivalence 0.01), the time of a fit, and the sets on
+which it loses most. A run that is started again goes on where it was.
+"""
+
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier
+from imblearn.over_sampling import SMOTE
+from imblearn.pipeline import make_pipeline
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.sets import load, parser, run, sign_test, splits
+from sk_anyloss import (
+    AnyLossClassifier,
+    AnyLossClassifierCV,
+    metric_score,
+    metric_scorer,
+)
+from sk_anyloss.baselines import TunedThreshold, get_baseline
+
+OURS = "AnyLossClassifierCV"
+SEARCH, TUNED_HISTGB = "GridSearchCV over L", "HistGB, tuned threshold"
+EVERYWHERE, SOMETIMES = ("f1", "balanced_accuracy"), ("gmean", "mcc")
+HistGB = partial(HistGradientBoostingClassifier, random_state=0)
+Forest = partial(RandomForestClassifier, random_state=0)
+
+
+def logistic(**params):
+    """Logistic regression on standardised columns."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, **params))
+
+
+#: Methods that do not look at the metric.
+PLAIN = {
+    "BCE": lambda: get_baseline("bce", random_state=0),
+    "BCE, class weights": lambda: get_baseline("bce_class_weight", random_state=0),
+    "BCE + SMOTE": lambda: get_baseline("bce_smote", random_state=0),
+    "BCE + under-sampling": lambda: get_baseline("bce_under", random_state=0),
+    "logistic": logistic,
+    "logistic, balanced": lambda: logistic(class_weight="balanced"),
+    "HistGB": HistGB,
+    "HistGB, balanced": lambda: HistGB(class_weight="balanced"),
+    "HistGB + SMOTE": lambda: make_pipeline(SMOTE(random_state=0), HistGB()),
+    "balanced forest": lambda: BalancedRandomForestClassifier(random_state=0),
+    "EasyEnsemble": lambda: EasyEnsembleClassifier(random_state=0),
+    "forest, class weights": lambda: Forest(class_weight="balanced"),
+}
+
+
+def aimed(metric):
+    """Methods that are told of the metric."""
+    scorer = metric_scorer(metric)
+    return {
+        OURS: AnyLossClassifierCV(metric, random_state=0),
+        "AnyLossClassifier": AnyLossClassifier(metric, random_state=0),
+        "logistic, tuned threshold": TunedThreshold(logistic(), scoring=scorer),
+        TUNED_HISTGB: TunedThreshold(HistGB(), scoring=scorer),
+    }
+
+
+def run_set(path, options):
+    """Scores and times of all methods on the folds of one set."""
+    X, y = load(path)
+    number = sorted(options.data.glob("*.npz")).index(path)
+    metrics = EVERYWHERE + (SOMETIMES if number % 3 == 0 else ())
+    rows = []
+    for fold, (train, test) in enumerate(splits(X, y, options.folds)):
+        data = X[train], y[train], X[test], y[test]
+        for name, make in PLAIN.items():
+            rows += [{"fold": fold, **row} for row in fit(name, make(), metrics, *data)]
+        for metric in metrics:
+            for name, model in aimed(metric).items():
+                found = fit(name, model, [metric], *data)
+                rows += [{"fold": fold, **row} for row in found]
+        if fold == 0:  # For its time only.
+            search = GridSearchCV(
+                AnyLossClassifier("f1", random_state=0), {"L": [10, 25, 50, 73, 100]}
+            )
+            rows += [
+                {"fold": fold, **row} for row in fit(SEARCH, search, ["f1"], *data)
+            ]
+    return rows
+
+
+def fit(name, model, metrics, X, y, X_test, y_test):
+    """A row a metric; a method that fails on a fold has no score there."""
+    start = time.perf_counter()
+    try:
+        decided, why = model.fit(X, y).predict(X_test), ""
+    except ValueError as error:
+        decided, why = None, str(error).splitlines()[0][:80]
+    seconds = time.perf_counter() - start
+    return [
+        {
+            "method": name,
+            "metric": metric,
+            "score": np.nan
+            if decided is None
+            else metric_score(y_test, decided, metric=metric),
+            "seconds": seconds,
+            "failed": why,
+        }
+        for metric in metrics
+    ]
+
+
+def by_set(table, metric):
+    """Mean over the folds: a row a set, a column a method; failed folds count 0."""
+    rows = table[(table["metric"] == metric) & (table["method"] != SEARCH)]
+    rows = rows.assign(score=rows["score"].fillna(0.0))
+    return rows.pivot_table(index="set", columns="method", values="score")
+
+
+def report(table, options):
+    """A table a metric."""
+    for metric in EVERYWHERE + SOMETIMES:
+        scores = by_set(table, metric)
+        ranks = scores.rank(axis=1, ascending=False).mean()
+        seconds = table[table["metric"] == metric].groupby("method")["seconds"].median()
+        print(f"\n{metric}, {len(scores)} sets, {options.folds} folds")
+        header = f"{'method':<27}{'mean':>7}{'rank':>7}{'better / alike / worse':>24}"
+        print(header + f"{'seconds':>9}   ({OURS} against each)")
+        for name in ranks.sort_values().index:
+            text = ""
+            if name != OURS:
+                chances = sign_test(scores[OURS], scores[name])
+                text = " / ".join(f"{chance:.2f}" for chance in chances)
+            line = f"{name:<27}{scores[name].mean():>7.3f}{ranks[name]:>7.2f}{text:>24}"
+            print(f"{line}{seconds[name]:>9.2f}")
+        best = scores.drop(columns=OURS).max(axis=1) - scores[OURS]
+        worst = best.sort_values(ascending=False)[:5]
+        cells = ", ".join(
+            f"{name} -{gap:.3f} ({scores.loc[name].idxmax()})"
+            for name, gap in worst.items()
+        )
+        print(f"furthest behind the best: {cells}")
+    failed = table[table["failed"].fillna("") != ""]
+    for (name, why), rows in failed.groupby(["method", "failed"]):
+        print(f"{name} failed on {rows['set'].nunique()} sets: {why}")
+    times(table)
+
+
+def times(table):
+    """Our time as a ratio to two searches, on the same rows in the same run."""
+    seconds = table[(table["metric"] == "f1") & (table["fold"] == 0)]
+    seconds = seconds.pivot(index="set", columns="method", values="seconds")
+    for other in (SEARCH, TUNED_HISTGB):
+        ratio = seconds[OURS] / seconds[other]
+        low, middle, high = ratio.quantile([0.1, 0.5, 0.9])
+        print(
+            f"time of a default fit / {other}: median {middle:.2f} "
+            f"({low:.2f} to {high:.2f})"
+        )
+
+
+def picture(table, path):
+    """Mean ranks, a panel a metric."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    metrics = EVERYWHERE + SOMETIMES
+    figure, panels = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
+    for panel, metric in zip(panels.ravel(), metrics, strict=True):
+        scores = by_set(table, metric)
+        ranks = scores.rank(axis=1, ascending=False)
+        order = ranks.mean().sort_values(ascending=False).index
+        colours = [
+            "#c1440e" if name.startswith("AnyLoss") else "0.45" for name in order
+        ]
+        error = ranks[order].std() / np.sqrt(len(ranks))
+        panel.hlines(order, 1, ranks[order].mean(), color="0.88", linewidth=1)
+        for name, colour in zip(order, colours, strict=True):
+            mean = ranks[name].mean()
+            panel.errorbar(mean, name, xerr=error[name], fmt="o", color=colour)
+            panel.annotate(
+                f"{scores[name].mean():.3f}", (mean, name), xytext=(0, 6),
+                textcoords="offset points", ha="center", fontsize=7, color=colour,
+            )  # fmt: skip
+        panel.set_title(f"{metric}, {len(scores)} sets")
+        panel.set_xlabel(
+            "mean rank, 1 is best (bar: standard error; number: mean score)"
+        )
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=100)
+
+
+if __name__ == "__main__":
+    arguments = parser(__doc__, "results/quality.csv", folds=3, most=5_000)
+    arguments.add_argument("--picture", type=Path, default=None)
+    arguments = arguments.parse_args()
+    results = run(arguments, run_set)
+    report(results, arguments)
+    if arguments.picture:
+        picture(results, arguments.picture)
