@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.sets import is_constant, load, parser, run, sign_test, splits
+from benchmarks.sets import load, parser, run, score, sign_test, splits
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_scorer
 from sk_anyloss.baselines import TunedThreshold
 from sk_anyloss.metrics import FBeta, curve_names, get_metric
@@ -100,15 +100,6 @@ def tuned(name, lr, model, X, y, folds, options):
     return {"loss": name, "lr": lr, **score(own, X, y, folds), "seconds": took}
 
 
-def score(models, X, y, folds):
-    """Mean score over the folds, and how many models decide for one class only."""
-    pairs = list(zip(models, folds, strict=True))
-    return {
-        "score": np.mean([model.score(X[test], y[test]) for model, (_, test) in pairs]),
-        "collapsed": sum(is_constant(model, X[train]) for model, (train, _) in pairs),
-    }
-
-
 def seconds(model, X, y, folds):
     """Time of one fit."""
     train, _ = folds[0]
@@ -168,6 +159,4 @@ def versus_tuned(own):
 
 if __name__ == "__main__":
     arguments = parser(__doc__, "results/losses.csv", most=2_000).parse_args()
-    stem = f"{arguments.output.stem}_{arguments.metric}"
-    arguments.output = arguments.output.with_stem(stem)
     report(run(arguments, run_set), arguments)

@@ -18,7 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 import sk_anyloss.feed
-from benchmarks.sets import is_constant, load, parser, run, sign_test, splits
+from benchmarks.sets import load, parser, run, score, sign_test, splits
 from sk_anyloss import AnyLossClassifier, fit_stack
 
 PLAIN = "plain"
@@ -69,11 +69,8 @@ def run_set(path, options):
             ]
             with order_of(way):
                 fit_stack(models, X, y, rows=[train for train, _ in folds])
-            pairs = list(zip(models, folds, strict=True))
-            scores = [model.score(X[test], y[test]) for model, (_, test) in pairs]
-            collapsed = sum(is_constant(model, X[train]) for model, (train, _) in pairs)
-            row = {"setting": name_of(setting), "way": way, "score": np.mean(scores)}
-            rows.append({**row, "collapsed": collapsed})
+            row = {"setting": name_of(setting), "way": way}
+            rows.append({**row, **score(models, X, y, folds)})
     return rows
 
 

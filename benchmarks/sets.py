@@ -52,27 +52,31 @@ def run(options, run_set):
     Returns
     -------
     table : DataFrame
-        All results, with the name of the set as ``set``. Finished sets are in
-        ``--output`` at once, and are not run again.
+        All results, with the name of the set as ``set``. Finished sets are written at
+        once, beside ``--output``, and are not run again.
     """
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    tables = []
-    if options.output.exists():
-        tables.append(pd.read_csv(options.output))
-    done = set() if not tables else set(tables[0]["set"].astype(str))
-    size = {
-        path: len(np.load(path)["y"]) for path in sorted(options.data.glob("*.npz"))
-    }
+    # Results of other metrics or folds are not mixed with these.
+    kind = f"{options.metric}_{options.folds}_folds"
+    output = options.output.with_stem(f"{options.output.stem}_{kind}")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    files = sorted(options.data.glob("*.npz"))
+    size = {path: len(np.load(path)["y"]) for path in files}
     most = options.most or np.inf
     paths = [path for path, n in size.items() if options.least < n <= most]
-    paths = [path for path in paths[:: options.every] if path.stem not in done]
+    paths = paths[:: options.every]
+    tables = []
+    if output.exists():
+        known = pd.read_csv(output)
+        tables.append(known[known["set"].isin([path.stem for path in paths])])
+        done = set(known["set"])
+        paths = [path for path in paths if path.stem not in done]
     paths.sort(key=lambda path: -size[path])
     jobs = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
         delayed(_run_one)(run_set, path, options) for path in paths
     )
     for table in tqdm(jobs, total=len(paths), unit="set"):
-        new = not options.output.exists()
-        table.to_csv(options.output, mode="a", header=new, index=False)
+        new = not output.exists()
+        table.to_csv(output, mode="a", header=new, index=False)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
@@ -83,6 +87,15 @@ def _run_one(run_set, path, options):
         table = pd.DataFrame(run_set(path, options))
     table.insert(0, "set", path.stem)
     return table
+
+
+def score(models, X, y, folds):
+    """Mean score over the folds, and how many models decide for one class only."""
+    pairs = list(zip(models, folds, strict=True))
+    return {
+        "score": np.mean([model.score(X[test], y[test]) for model, (_, test) in pairs]),
+        "collapsed": sum(is_constant(model, X[train]) for model, (train, _) in pairs),
+    }
 
 
 def is_constant(model, X):

@@ -13,7 +13,7 @@ sets, and the share of fits that ended with one class only.
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.sets import is_constant, load, parser, run, splits
+from benchmarks.sets import load, parser, run, score, splits
 from sk_anyloss import AnyLossClassifier, fit_stack
 
 LS = (2, 5, 10, 20, 40, 73, 110, "auto")
@@ -51,11 +51,8 @@ def run_set(path, options):
         fit_stack(models, Xd, y, rows=[train for train, _ in folds] * len(LS))
         table = np.reshape(models, (len(LS), len(folds)))
         for L, of_L in zip(LS, table, strict=True):
-            pairs = list(zip(of_L, folds, strict=True))
-            scores = [m.score(Xd[test], y[test]) for m, (_, test) in pairs]
-            collapsed = sum(is_constant(m, Xd[train]) for m, (train, _) in pairs)
             row = {"configuration": name_of(configuration), "L": str(L)}
-            rows.append({**row, "score": np.mean(scores), "collapsed": collapsed})
+            rows.append({**row, **score(of_L, Xd, y, folds)})
     return rows
 
 

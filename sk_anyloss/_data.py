@@ -33,12 +33,15 @@ class Sample:
     target : ndarray
         Their labels, 0 or 1.
     weight : ndarray or None
-        Their weights; None if all are 1.
+        Their weights to learn from; None if all are 1.
+    own : ndarray or None, default=None
+        Their weights without those of their classes, to score by.
     """
 
     rows: np.ndarray | None
     target: np.ndarray
     weight: np.ndarray | None
+    own: np.ndarray | None = None
 
     def take(self, index: np.ndarray) -> Sample:
         """Some of these rows."""
@@ -46,6 +49,7 @@ class Sample:
             index if self.rows is None else self.rows[index],
             self.target[index],
             None if self.weight is None else self.weight[index],
+            None if self.own is None else self.own[index],
         )
 
     def chunks(self, X: Any) -> Iterator[tuple[Any, np.ndarray | None]]:

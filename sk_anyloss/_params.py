@@ -18,7 +18,7 @@ def check_params(model: Any) -> None:
     check_hidden(model.hidden)
     check_thresholds(model.threshold)
     if model.decision_threshold is not None:
-        check_threshold(model.decision_threshold)
+        check_threshold(model.decision_threshold, "decision_threshold")
     get_step(model.step)
     if not (isinstance(model.L, str) and model.L == "auto"):
         Sigmoid(model.L)
@@ -47,6 +47,8 @@ def check_params(model: Any) -> None:
             f"warm_up must be a whole number of at least 0 and below max_epochs="
             f"{model.max_epochs}, of which it is a part; got {model.warm_up!r}."
         )
+    if not isinstance(model.memory, numbers.Real) or not 0 <= float(model.memory) < 1:
+        raise ValueError(f"memory must be a number in [0, 1), got {model.memory!r}.")
     bias = model.output_bias
     if bias != "prior" and not isinstance(bias, numbers.Real):
         raise ValueError(f"output_bias must be 'prior' or a number, got {bias!r}.")

@@ -40,7 +40,7 @@ from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
 from sk_anyloss.rows import FULL_BATCH_ROWS, batch_rows
-from sk_anyloss.scoring import best_cut, metric_score
+from sk_anyloss.scoring import best_cut, evaluate_logits, metric_score
 from sk_anyloss.steepness import auto_L, valid_L_range
 from sk_anyloss.steps import (
     Step,
@@ -352,7 +352,8 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self : AnyLossClassifier
-            The estimator. Early stopping does not apply; ``class_weight='balanced'``
+            The estimator. Early stopping, warm-up and several starts do not apply,
+            the cut is not moved to meet a constraint, and ``class_weight='balanced'``
             balances within these rows.
         """
         going_on = hasattr(self, "net_")
@@ -377,12 +378,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._validate(X, y, reset=not going_on)
         job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
         if going_on:
-            net = self.net_
-            criterion = self._build_criterion(job.sample)
-            net.follow(criterion, self.metric, self._decide_at)
+            net, criterion = self.net_, self._build_criterion(job.sample)
         else:
             net = self._build_net(X, job)
-        self._train(net, X, job, partial)
+            criterion = net.criterion_
+        self._train(net, X, job, self._phases(net, criterion, partial))
         self._finish(net, X, job, watch=not partial)
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
@@ -419,22 +419,23 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         else:
             self._set_classes(labels)
         target = (y == self.pos_label_).astype(dtype)
-        weight = class_weights(self.class_weight, self.classes_, y, weight)
+        own = weight
+        weight = class_weights(self.class_weight, self.classes_, y, own)
         seeds = split_seed(self.random_state, 3)
-        sample, held_out = Sample(rows, target, weight), None
+        sample, held_out = Sample(rows, target, weight, own), None
         if self.early_stopping and not partial:
             sample, held_out = hold_out(sample, self.validation_fraction, seeds[2])
         return Job(sample, held_out, seeds)
 
-    def _train(self, net: AnyLossNet, X: Any, job: Job, partial: bool) -> None:
+    def _train(self, net: AnyLossNet, X: Any, job: Job, phases: list[Phase]) -> None:
         """Run the epochs; a net that was trained before goes on as we are set now."""
-        net.batch_size, net.verbose = self.batch_size, self.verbose
-        if net.lr != self.lr:
-            net.set_params(lr=self.lr)
-        self._set_patience(net)
         try:
             with restored_net_on_error(net):
-                for phase in self._phases(net, partial):
+                net.batch_size, net.verbose = self.batch_size, self.verbose
+                if net.lr != self.lr:
+                    net.set_params(lr=self.lr)
+                self._set_patience(net)
+                for phase in phases:
                     net.follow(phase.criterion, self.metric, self._decide_at)
                     net.set_params(max_epochs=phase.epochs)
                     if phase.watched and job.held_out is not None:
@@ -445,16 +446,18 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None
 
-    def _phases(self, net: AnyLossNet, partial: bool = False) -> list[Phase]:
+    def _phases(
+        self, net: AnyLossNet, criterion: nn.Module, partial: bool = False
+    ) -> list[Phase]:
         """What a training consists of: one loss, or cross-entropy and then that."""
         if partial:
-            return [Phase(net.criterion_, 1, False)]
+            return [Phase(criterion, 1, False)]
         epochs = self.max_epochs
         if not self.warm_up or net.history:
-            return [Phase(net.criterion_, epochs, True)]
+            return [Phase(criterion, epochs, True)]
         return [
             Phase(BCE(), self.warm_up, False),
-            Phase(net.criterion_, epochs - self.warm_up, True),
+            Phase(criterion, epochs - self.warm_up, True),
         ]
 
     def _set_patience(self, net: AnyLossNet) -> StopOnScore:
@@ -472,24 +475,24 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.validation_scores_ = _column(net, "valid_score") if watched else None
         if not watch:
             return
-        if self.loss in (None, "hybrid", "pairs"):
-            goal = get_metric(self.metric)
-            if isinstance(goal, AtLeast):
-                self._place_at_least(goal, X, job.sample)
-                return
-            if isinstance(goal, Curve):
-                # It says nothing of where to cut: as many as there are positives.
-                self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, job.sample)
+        goal = getattr(net.criterion_, "goal", None)
+        if isinstance(goal, AtLeast):
+            self._place_at_least(goal, X, job.sample)
+        elif isinstance(goal, Curve):
+            # It says nothing of where to cut: as many as there are positives.
+            self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, job.sample)
         self._warn_if_constant(X, job.sample)
 
     def _place(self, metric: Metric, X: Any, sample: Sample) -> float:
         """Move the output bias to where a metric is best on the training rows."""
         logits = [self.net_.logits(as_rows(rows)) for rows, _ in sample.chunks(X)]
         z = np.concatenate(logits)
-        cut, value = best_cut(metric, z, sample.target, sample.weight)
+        cut, _ = best_cut(metric, z, sample.target, sample.own)
         with torch.no_grad():
             self.net_.module_.layers[-1].bias.add_(self._cut - cut)
-        return value
+        # As it is after rounding.
+        z += z.dtype.type(self._cut - cut)
+        return evaluate_logits(metric, z, sample.target, sample.own, self._cut)
 
     def _place_at_least(self, goal: AtLeast, X: Any, sample: Sample) -> None:
         """Decide where the constraint is met, if it can be, on the training rows.
@@ -516,10 +519,16 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 f"rows of the class {(strange or labels.tolist())[0]!r}; for other "
                 "classes, fit a new model."
             )
+        if self.pos_label is not None and self.pos_label != self.pos_label_:
+            raise ValueError(
+                f"A model whose positive class is {self.pos_label_!r} cannot go on "
+                f"with pos_label={self.pos_label!r}; fit a new model for that."
+            )
 
     def _check_same_network(self) -> None:
         for name, value in self._network.items():
-            if getattr(self, name) != value:
+            now = getattr(self, name)
+            if now != value and not (name == "hidden" and tuple(now) == tuple(value)):
                 raise ValueError(
                     f"A model with {name}={value!r} cannot go on with "
                     f"{name}={getattr(self, name)!r}; fit a new model for that."

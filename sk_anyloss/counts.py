@@ -132,7 +132,9 @@ class ClassWeights:
         self.groups, _, self.n = table.shape
         self._even_share: Tensor | None = None
         if even:
-            self._even_share = table.new_full((self.groups, self.n, 1), 1 / self.n)
+            self._even_share = table.new_full(
+                (self.groups, self.n, 1), 1 / max(self.n, 1)
+            )
         # Views, made once: a small batch takes no longer.
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]

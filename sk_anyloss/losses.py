@@ -94,7 +94,8 @@ class AnyLoss(SummedLoss):
     memory : float, default=0
         Share of the past in a moving average of the confusion matrix over the batches
         of a training, in [0, 1). The gradient is then taken at the average, so that
-        small batches pull where the whole set would.
+        small batches pull where the whole set would. :meth:`forget` starts anew;
+        where autograd is off or after ``.eval()``, nothing is remembered.
 
     Notes
     -----
@@ -127,7 +128,7 @@ class AnyLoss(SummedLoss):
             raise ValueError(f"memory must lie in [0, 1), got {memory!r}.")
         self.memory = memory
         self.remembered: Tensor | None = None
-        self.metric = check_metric(metric)
+        self.metric = self.goal = check_metric(metric)
         self.name = metric_name(metric)
         self.step = get_step(step)
         self.gain: Any = self.step.gain
@@ -256,7 +257,8 @@ class AnyLoss(SummedLoss):
         return stacked
 
     def extra_repr(self) -> str:
-        return f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
+        text = f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
+        return text + (f", memory={self.memory}" if self.memory else "")
 
 
 class Hybrid(SummedLoss):
@@ -296,6 +298,7 @@ class Hybrid(SummedLoss):
         self.share = float(share)
         self.bce: SummedLoss = WeightedBCE(class_weight)
         self.of_metric: SummedLoss = AnyLoss(metric, step, threshold)
+        self.goal = self.of_metric.goal
         self.has_gradient = self.of_metric.has_gradient
 
     @property
@@ -397,6 +400,10 @@ def get_loss(
     """
     if isinstance(loss, nn.Module):
         return loss
+    if loss is AnyLoss:
+        return AnyLoss(metric, step, threshold)
+    if loss in _REGISTRY.values():
+        loss = next(name for name, own in _REGISTRY.items() if own is loss)
     if isinstance(loss, type) and issubclass(loss, nn.Module):
         return loss()
     if loss == "hybrid":

@@ -243,7 +243,10 @@ def metric_name(metric: str | Metric) -> str:
 
 
 def _unknown(name: str) -> str:
-    otherwise = "or 'f<beta>' for any beta, or a callable f(tn, fp, fn, tp)."
+    otherwise = (
+        "or 'f<beta>' for any beta, or '<goal>@<metric>>=<floor>' such as "
+        "'precision@recall>=0.8', or a callable f(tn, fp, fn, tp)."
+    )
     return unknown("metric", name, [*_REGISTRY, *_CURVES], otherwise)
 
 
@@ -415,9 +418,13 @@ class AtLeast:
         return goal(tn, fp, fn, tp), constraint(tn, fp, fn, tp)
 
     def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        goal, held = self.both(tn, fp, fn, tp)
+        return self.of(*self.both(tn, fp, fn, tp))
+
+    def of(self, goal: Any, held: Any) -> Any:
+        """The value that belongs to both numbers."""
         missed = held - self.floor
-        return goal * (missed >= 0) + missed * (missed < 0)
+        met = missed >= -1e-9  # Sums of weights are rounded.
+        return goal * met + missed * (missed < -1e-9)
 
 
 @dataclass(frozen=True)

@@ -83,14 +83,15 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, An
 
 @contextmanager
 def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
-    """Put back weights, optimiser and history of a net if its training fails."""
+    """Put back weights, optimiser, loss and history of a net if its training fails."""
     states = {
         part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
     }
-    n_epochs = len(net.history)
+    n_epochs, before = len(net.history), dict(vars(net))
     try:
         yield
     except BaseException:
+        vars(net).update(before)
         for part, state in states.items():
             part.load_state_dict(state)
         del net.history[n_epochs:]

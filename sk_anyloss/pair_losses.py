@@ -90,6 +90,7 @@ class Pairs(SummedLoss):
                 f"steepness must be positive and finite, got {steepness!r}."
             )
         self.metric, self.name = curve, metric_name(metric)
+        self.goal = curve
         self.at_positives: Metric = type(curve).at_positives
         self.steepness = float(steepness)
         self.has_gradient = True

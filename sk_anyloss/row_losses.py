@@ -251,7 +251,7 @@ class SurrogateFBeta(MeanLoss):
         return type(self), self.beta, self.rate
 
     def prepare(self, negatives: float, positives: float) -> None:
-        if self.rate is None:
+        if self.rate is None and positives > 0 and negatives > 0:
             self.rate = positives / negatives
 
     @property
@@ -260,7 +260,7 @@ class SurrogateFBeta(MeanLoss):
             raise ValueError(
                 "SurrogateFBeta needs rate=, the number of positives divided by the "
                 "number of negatives in the training set; AnyLossClassifier("
-                "loss='surrogate_fbeta') finds it by itself."
+                "loss='surrogate_fbeta') finds it by itself among rows of both classes."
             )
         return self.beta**2 * self.rate
 

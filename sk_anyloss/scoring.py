@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -57,9 +58,11 @@ class ScoreAtLeast(float):
     @classmethod
     def of(cls, metric: AtLeast, counts: Counts) -> ScoreAtLeast:
         """From hard counts."""
-        score = cls(metric(*counts))
-        score.goal, score.constraint = map(float, metric.both(*counts))
-        met = "meets" if score.constraint >= metric.floor else "misses"
+        parts = (evaluate(part, counts) for part in (metric.goal, metric.constraint))
+        goal_value, held = parts
+        score = cls(metric.of(goal_value, held))
+        score.goal, score.constraint = float(goal_value), float(held)
+        met = "misses" if score < 0 else "meets"
         goal, constraint = metric_name(metric.goal), metric_name(metric.constraint)
         score.text = (
             f"{float(score):.3f} ({goal} {score.goal:.3f} at {constraint} "
@@ -121,7 +124,8 @@ def metric_score(
         )
     truth = (y_true == pos_label).astype(float)
     if curve:
-        return evaluate_logits(metric, y_pred, truth, sample_weight)
+        scores = check_array(y_pred, ensure_2d=False, dtype=(np.float64, np.float32))
+        return evaluate_logits(metric, scores, truth, sample_weight)
     decision = (y_pred == pos_label).astype(float)
     return evaluate(metric, confusion(decision, 1 - decision, truth, sample_weight))
 
@@ -173,7 +177,7 @@ def evaluate_logits(
     -------
     score : float
         The metric. A metric over thresholds needs both classes; without, it is NaN,
-        with a warning, as in scikit-learn.
+        with a warning.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def fit_stack(
             if len(stack) == len(stack[0]) == 1:
                 (member,) = stack[0]
                 model = member.model
-                model._train(member.net, member.X, member.job, partial=False)
+                model._train(member.net, member.X, member.job, member.phases)
             else:
                 _train(stack)
         for member in _best_of_each(members):
@@ -124,7 +124,7 @@ class _Member:
         self.stopper.on_train_begin(net)
         self.stopped = False
         self.watched: Any = None
-        self.phases = model._phases(net)
+        self.phases = model._phases(net, net.criterion_)
 
     def shape(self) -> Hashable:
         """What members of a stack have in common; None for one that trains alone."""
@@ -285,7 +285,7 @@ def _job(
 
     def within(part: Sample) -> Sample:
         chosen = index if part.rows is None else index[part.rows]
-        return Sample(chosen, part.target, part.weight)
+        return Sample(chosen, part.target, part.weight, part.own)
 
     return Job(within(sample), None if held_out is None else within(held_out), seeds)
 

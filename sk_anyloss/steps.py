@@ -130,8 +130,8 @@ class Sigmoid(Step):
     def __post_init__(self) -> None:
         if not isinstance(self.L, numbers.Real) or not 0 < float(self.L) < math.inf:
             raise ValueError(
-                f"L must be positive and finite, got {self.L!r}; the paper uses 73, "
-                "and 5 to 20 suits wider networks."
+                f"L must be positive and finite, got {self.L!r}; the paper uses 73, 5 "
+                "to 20 suits wider networks, and AnyLossClassifier takes L='auto'."
             )
 
     @property
@@ -150,6 +150,7 @@ class Sigmoid(Step):
         # h = 1 / (1 + e) and 1 - h = e h with e = exp(-u): one exponential for both.
         L, several = self.L, isinstance(self.L, Tensor) or isinstance(threshold, Tensor)
         few = logit.dim() > 0 and logit.numel() <= FEW and logit.is_cpu
+        few = few and logit.dtype != torch.bfloat16  # Which numpy does not have.
         if few and not several and L <= 85:
             return self._decide_few(logit.detach().numpy(), threshold)
         p = torch.sigmoid(logit)
@@ -495,7 +496,7 @@ def stack_steps(steps: Sequence[Step], like: Tensor) -> Step:
     return stacked
 
 
-def check_threshold(threshold: float) -> float:
+def check_threshold(threshold: float, name: str = "threshold") -> float:
     """Return the threshold if it lies in (0, 1), else raise a ValueError.
 
     Examples
@@ -507,7 +508,7 @@ def check_threshold(threshold: float) -> float:
     if isinstance(threshold, (int, float, np.number)) and 0 < threshold < 1:
         return float(threshold)
     raise ValueError(
-        f"threshold must be a number strictly between 0 and 1, got {threshold!r}."
+        f"{name} must be a number strictly between 0 and 1, got {threshold!r}."
     )
 
 

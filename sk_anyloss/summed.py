@@ -68,6 +68,9 @@ class SummedLoss(nn.Module):
         """
         raise NotImplementedError
 
+    #: The metric that the loss aims at, if it does.
+    goal: Any = None
+
     #: Share of earlier batches in what the gradient is taken at.
     memory = 0.0
 
@@ -144,7 +147,10 @@ class SummedLoss(nn.Module):
             raise ValueError(
                 f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
             )
-        return self.value(self.sums(logits, y, sample_weight))
+        sums = self.sums(logits, y, sample_weight)
+        if self.training and torch.is_grad_enabled():
+            sums = self.remember(sums)
+        return self.value(sums)
 
 
 def align(
@@ -155,6 +161,8 @@ def align(
     Logits of shape (n, 1) beside labels of shape (n,) would broadcast to (n, n)
     without a word.
     """
+    if not logits.is_floating_point():
+        raise TypeError(f"Logits must be floating-point numbers, got {logits.dtype}.")
     if y.dim() == 2 and y.shape[1] == 1:
         y = y.squeeze(1)
     if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):

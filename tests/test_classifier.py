@@ -17,8 +17,8 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
-from sk_anyloss.losses import SurrogateFBeta, loss_names
-from sk_anyloss.metrics import Savings, get_metric, metric_names
+from sk_anyloss.losses import AnyLoss, Pairs, SurrogateFBeta, loss_names
+from sk_anyloss.metrics import AtLeast, Savings, get_metric, metric_names
 from sk_anyloss.steepness import auto_L
 from sk_anyloss.steps import Linear, step_names
 from tests.losses_to_test import metric_of
@@ -774,7 +774,7 @@ def test_a_memory_helps_where_batches_hold_a_positive_or_none():
     settings = {"L": 10, "batch_size": 100, "max_epochs": 5}
     without = fit(X, y, **settings).score(X, y)
     assert fit(X, y, memory=0.9, **settings).score(X, y) > without + 0.1
-    with pytest.raises(ValueError, match="memory must lie in"):
+    with pytest.raises(ValueError, match="memory must be a number in"):
         fit(X, y, memory=1.0)
 
 
@@ -841,3 +841,88 @@ def test_a_constrained_score_shows_both_numbers(imbalanced):
     assert "misses 0.8" in str(missed)
     assert missed == pytest.approx(-0.3)
     assert cross_val_score(model, X, y, cv=3).dtype == float
+
+
+@pytest.mark.parametrize("metric", ["recall@precision>=0.9", "roc_auc"])
+def test_class_weights_do_not_move_the_cut(metric, imbalanced):
+    X, y = imbalanced
+    y = np.where(np.arange(300) % 12 == 0, 1 - y, y)
+    model = fit(X, y, metric=metric, class_weight="balanced", max_epochs=30)
+    if metric == "roc_auc":
+        assert model.predict(X).sum() == y.sum()
+    else:
+        assert model.score(X, y).constraint >= 0.9
+
+
+@pytest.mark.parametrize(
+    "loss", [Pairs("roc_auc", 2.0), AnyLoss("roc_auc"), Pairs, AnyLoss]
+)
+def test_a_loss_that_is_handed_over_is_placed_too(loss, imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, metric="roc_auc", loss=loss, max_epochs=8)
+    assert model.predict(X).sum() == y.sum()
+
+
+def test_a_class_of_losses_is_told_of_the_metric(imbalanced):
+    model = fit(*imbalanced, metric="gmean", loss=AnyLoss, max_epochs=3)
+    assert model.net_.criterion_.name == "gmean"
+    with pytest.raises(ValueError, match="metrics over thresholds"):
+        fit(*imbalanced, metric="f1", loss=Pairs)
+
+
+def test_a_floor_that_is_reached_but_for_rounding_is_met(imbalanced):
+    y_true, y_pred = [0] * 3 + [1] * 10, [0] * 3 + [1] * 8 + [0] * 2
+    score = metric_score(
+        y_true, y_pred, metric="precision@recall>=0.8", sample_weight=[0.1] * 13
+    )
+    assert "meets" in str(score)
+    assert score == 1
+    X, y = imbalanced
+    model = AnyLossClassifier("precision@recall>=0.8", max_epochs=5, random_state=0)
+    weight = np.full(300, 0.1)
+    assert model.fit(X, y, weight).score(X, y, weight) >= 0
+
+
+def test_a_constraint_on_metrics_of_torch(imbalanced):
+    X, y = imbalanced
+    goal = AtLeast(lambda tn, fp, fn, tp: torch.sqrt(tp / (tp + fp + 1)), "recall", 0.8)
+    model = fit(X, y, metric=goal, max_epochs=5)
+    assert model.score(X, y).constraint >= 0.8
+
+
+def test_a_constrained_model_of_one_class_says_so(imbalanced):
+    X, y = imbalanced
+    with pytest.warns(ConvergenceWarning, match="for every training row"):
+        fit(np.ones_like(X), y, metric="precision@recall>=0.8", max_epochs=2)
+
+
+def test_rows_of_one_class_have_no_rate(imbalanced):
+    X, y = imbalanced
+    model = AnyLossClassifier("f1", loss="surrogate_fbeta")
+    with pytest.raises(ValueError, match="among rows of both classes"):
+        model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+
+
+def test_the_positive_class_stays_under_warm_start(imbalanced):
+    X, y = imbalanced
+    model = fit(X, y, warm_start=True, hidden=(2,), max_epochs=2)
+    with pytest.raises(ValueError, match="cannot go on with pos_label=0"):
+        model.set_params(pos_label=0).fit(X, y)
+    model.set_params(pos_label=1, hidden=[2]).fit(X, y)
+
+
+def test_a_warm_start_that_fails_leaves_the_net_as_it_was(imbalanced, monkeypatch):
+    X, y = imbalanced
+    model = fit(X, y, warm_start=True, max_epochs=2)
+    before = model.predict_proba(X)
+
+    def fail(*args, **kwargs):
+        raise ValueError("no memory left")
+
+    monkeypatch.setattr(model.net_, "record_epoch", fail)
+    with pytest.raises(ValueError, match="no memory left"):
+        model.set_params(metric="mcc", lr=0.5, threshold=0.3).fit(X, y)
+    net = model.net_
+    assert (net.metric, net.lr, net.threshold) == ("f1", 0.01, 0.5)
+    assert net.criterion_.name == "f1"
+    np.testing.assert_allclose(net.predict_proba(torch.from_numpy(X)), before)

@@ -123,6 +123,12 @@ def test_the_area_of_one_class_is_not_defined():
         assert np.isnan(metric_score([1, 1], [0.1, 0.2], metric="roc_auc"))
 
 
+@pytest.mark.parametrize("scores", [[0.1, np.nan], ["a", "b"]])
+def test_scores_must_be_numbers(scores):
+    with pytest.raises(ValueError, match=r"NaN|convert"):
+        metric_score([0, 1], scores, metric="roc_auc")
+
+
 def training_rows():
     rng = np.random.default_rng(0)
     y = (rng.random(300) < 0.15).astype(int)

@@ -14,6 +14,7 @@ from sk_anyloss.losses import (
     AnyLoss,
     Focal,
     Hybrid,
+    Pairs,
     SurrogateFBeta,
     WeightedBCE,
     get_loss,
@@ -411,3 +412,35 @@ def test_losses_by_name_class_and_instance():
     assert get_loss(criterion) is criterion
     with pytest.raises(ValueError, match=r"Did you mean 'bce'.*None trains on"):
         get_loss("bcee")
+
+
+def test_memory_in_a_plain_torch_loop():
+    z, y, _ = batch()
+    loss = AnyLoss("f1", Sigmoid(5), memory=0.9)
+    assert "memory=0.9" in str(loss)
+    first = loss(z, y).item()
+    z2, y2, _ = batch(seed=1)
+    loss(z2, y2).backward()
+    alone = AnyLoss("f1", Sigmoid(5))
+    (expected,) = torch.autograd.grad(alone(z, y), z)
+    (with_memory,) = torch.autograd.grad(loss(z, y), z)
+    assert not torch.allclose(with_memory, expected)
+    with torch.no_grad():  # Evaluation leaves no trace.
+        assert loss(z, y).item() == pytest.approx(first)
+    loss.forget()
+    (after,) = torch.autograd.grad(loss(z, y), z)
+    torch.testing.assert_close(after, expected)
+
+
+@every_loss
+def test_nothing_at_all_is_no_error(loss):
+    assert torch.isfinite(loss(torch.zeros(0), torch.zeros(0)))
+
+
+@pytest.mark.parametrize("loss", [AnyLoss(), BCE(), Pairs(), Hybrid()], ids=str)
+def test_half_the_digits_and_none(loss):
+    z, y, _ = batch()
+    value = loss(z.bfloat16(), y).float()
+    assert value.item() == pytest.approx(loss(z, y).item(), abs=0.05)
+    with pytest.raises(TypeError, match="floating-point"):
+        loss(y.long(), y)
