@@ -101,7 +101,8 @@ class Pairs(SummedLoss):
 
     def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
         rows = ClassWeights.of(y, sample_weight)
-        flat = logits.reshape(-1, logits.shape[-1])
+        models = math.prod(logits.shape[:-1])
+        flat = logits.reshape(models, logits.shape[-1])
         found = _PairSums.apply(flat, self, rows)
         return found.T.reshape(*logits.shape[:-1], 2)
 
