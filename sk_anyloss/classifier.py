@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -479,8 +480,10 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(goal, AtLeast):
             self._place_at_least(goal, X, job.sample)
         elif isinstance(goal, Curve):
-            # It says nothing of where to cut: as many as there are positives.
-            self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, job.sample)
+            # It says nothing of where to cut: as many as there are positives, by
+            # weights that include those of the classes.
+            by_class = replace(job.sample, own=job.sample.weight)
+            self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, by_class)
         self._warn_if_constant(X, job.sample)
 
     def _place(self, metric: Metric, X: Any, sample: Sample) -> float:
