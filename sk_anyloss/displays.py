@@ -121,7 +121,7 @@ class SettingsDisplay:
             )  # fmt: skip
         self.ax_.set_xticks(places, self.labels)
         self.ax_.set_ylabel(f"{self.name}, out of fold; bars: deviation of the folds")
-        self.ax_.legend(frameon=False)
+        self.ax_.legend(edgecolor="none", fontsize="small")
         self.ax_.spines[["top", "right"]].set_visible(False)
         return self
 
