@@ -41,6 +41,8 @@ def check_params(model: Any) -> None:
             raise ValueError(
                 f"{name} must be a whole number of at least 1, got {value!r}."
             )
+    if model.schedule not in (None, "cosine"):
+        raise ValueError(f"schedule must be 'cosine' or None, got {model.schedule!r}.")
     whole = isinstance(model.warm_up, numbers.Integral)
     if not whole or not 0 <= model.warm_up < model.max_epochs:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from skorch import NeuralNet
 from skorch.callbacks import Callback, PrintLog
 
-__all__ = ["QuietPrintLog", "StopOnScore"]
+__all__ = ["FallingRate", "QuietPrintLog", "StopOnScore"]
 
 
 class QuietPrintLog(PrintLog):
@@ -19,6 +20,50 @@ class QuietPrintLog(PrintLog):
         """Print a line, if the net is verbose or the log goes elsewhere."""
         if net.verbose or self.sink is not print:
             super().on_epoch_end(net, **kwargs)
+
+
+class FallingRate(Callback):
+    """Lower the learning rate from epoch to epoch, as a schedule says.
+
+    Parameters
+    ----------
+    schedule : 'cosine' or None, default=None
+        ``'cosine'`` goes down to 0 along half a cosine; None changes nothing.
+
+    Examples
+    --------
+    >>> from sk_anyloss.callbacks import FallingRate
+    >>> falling = FallingRate("cosine")
+    >>> [round(falling.factor((epoch + 0.5) / 4), 3) for epoch in range(4)]
+    [0.962, 0.691, 0.309, 0.038]
+    """
+
+    def __init__(self, schedule: str | None = None) -> None:
+        self.schedule = schedule
+        self.epoch_, self.total_ = 0, 1
+
+    def begin(self, schedule: str | None, total: int) -> None:
+        """Get ready for a training of so many epochs, in however many parts."""
+        self.schedule, self.total_, self.epoch_ = schedule, total, 0
+
+    def factor(self, share: float) -> float:
+        """What the learning rate is multiplied with after a share of the training."""
+        return 1.0 if self.schedule is None else (1 + math.cos(math.pi * share)) / 2
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        """Set the rate of the epoch."""
+        if self.schedule is not None:
+            self._set(net, self.factor((self.epoch_ + 0.5) / self.total_))
+            self.epoch_ += 1
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        """Put the rate back to what it was."""
+        if self.schedule is not None:
+            self._set(net, 1.0)
+
+    def _set(self, net: NeuralNet, factor: float) -> None:
+        for group in net.optimizer_.param_groups:
+            group["lr"] = net.lr * factor
 
 
 class StopOnScore(Callback):

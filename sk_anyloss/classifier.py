@@ -33,7 +33,7 @@ from sk_anyloss._data import (
     split_seed,
 )
 from sk_anyloss._params import check_params
-from sk_anyloss.callbacks import StopOnScore
+from sk_anyloss.callbacks import FallingRate, StopOnScore
 from sk_anyloss.curves import Curve
 from sk_anyloss.losses import BCE, AnyLoss, get_loss
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
@@ -143,6 +143,9 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         ``(parameters, lr=...)``.
     lr : float, default=0.01
         Learning rate.
+    schedule : 'cosine' or None, default=None
+        Whether the learning rate falls to 0 in the course of the epochs, along half a
+        cosine.
     max_epochs : int, default=100
         Number of passes over the training rows.
     batch_size : int, float or 'auto', default='auto'
@@ -251,6 +254,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         output_bias: float | str = "prior",
         optimizer: Any = "adam",
         lr: float = 0.01,
+        schedule: str | None = None,
         max_epochs: int = 100,
         batch_size: int | float | str = "auto",
         class_weight: dict[Any, float] | str | None = None,
@@ -281,6 +285,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.output_bias = output_bias
         self.optimizer = optimizer
         self.lr = lr
+        self.schedule = schedule
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.class_weight = class_weight
@@ -435,7 +440,7 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 net.batch_size, net.verbose = self.batch_size, self.verbose
                 if net.lr != self.lr:
                     net.set_params(lr=self.lr)
-                self._set_patience(net)
+                self._set_callbacks(net, phases)
                 for phase in phases:
                     net.follow(phase.criterion, self.metric, self._decide_at)
                     net.set_params(max_epochs=phase.epochs)
@@ -461,10 +466,16 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             Phase(criterion, epochs - self.warm_up, True),
         ]
 
-    def _set_patience(self, net: AnyLossNet) -> StopOnScore:
-        stopper = dict(net.callbacks_)["early_stopping"]
+    def _set_callbacks(
+        self, net: AnyLossNet, phases: list[Phase]
+    ) -> tuple[StopOnScore, FallingRate]:
+        """Tell the net's own callbacks how we are set now."""
+        own = dict(net.callbacks_)
+        stopper, rate = own["early_stopping"], own["falling_rate"]
         stopper.patience, stopper.tol = self.n_iter_no_change, self.tol
-        return stopper
+        total = sum(phase.epochs for phase in phases)
+        rate.begin(self.schedule if phases[-1].watched else None, total)
+        return stopper, rate
 
     def _finish(self, net: AnyLossNet, X: Any, job: Job, watch: bool) -> None:
         """Take over what was learned; ``watch`` for a model that learned nothing."""
@@ -577,7 +588,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             output_bias = prior_logit(criterion, job.sample)
         else:
             output_bias = float(self.output_bias)
-        callbacks = [*(self.callbacks or []), ("early_stopping", StopOnScore())]
+        callbacks = [
+            *(self.callbacks or []),
+            ("falling_rate", FallingRate()),
+            ("early_stopping", StopOnScore()),
+        ]
         net = AnyLossNet(
             MLP,
             module__n_features=X.shape[1],

@@ -78,7 +78,8 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
     n_best : int, default=5
         How many of the best candidates are in the ensemble.
     tune_threshold : bool or 'auto', default='auto'
-        Whether to put the threshold where the metric is best on the pooled decisions.
+        Whether to put the threshold where the metric is best on the pooled decisions;
+        a candidate is then scored fold by fold with the threshold of the others.
         ``'auto'`` does so for networks trained on cross-entropy and for metrics with a
         constraint; networks trained on the metric have learned their threshold.
     activation, batch_norm, optimizer, max_epochs, batch_size
@@ -384,7 +385,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         for done in parallel(jobs()):
             for trial in done:
                 if self._tunes(trial):
-                    trial.cut = pool.best_cut(trial.logits)
+                    trial.tune(pool)
                 if self.verbose:
                     self._report(trial, pool)
             trials += done
@@ -408,18 +409,18 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         return trial is not None and trial.params.get("loss") not in (None, "hybrid")
 
     def _report(self, trial: Trial, pool: Pool) -> None:
-        folds = pool.score_of_folds(trial.logits, trial.cut)
+        folds = pool.score_of_folds(trial.decisions())
         print(
-            f"{metric_name(self.metric)} {pool.score(trial.logits, trial.cut):.4f} "
+            f"{metric_name(self.metric)} {pool.score(trial.decisions()):.4f} "
             f"(folds {np.nanmean(folds):.3f} ± {np.nanstd(folds):.3f})  "
             f"{trial.seconds:6.2f} s  {describe(trial.params)}"
         )
 
     def _note(self, trials: list[Trial], pool: Pool) -> None:
         """Write down what became of each candidate."""
-        pooled = np.array([pool.score(trial.logits, trial.cut) for trial in trials])
+        pooled = np.array([pool.score(trial.decisions()) for trial in trials])
         self.scores_ = np.array(
-            [pool.score_of_folds(trial.logits, trial.cut) for trial in trials]
+            [pool.score_of_folds(trial.decisions()) for trial in trials]
         )
         self.best_index_ = int(np.argmax(pooled))
         self.best_params_ = trials[self.best_index_].params
@@ -452,7 +453,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         self._trials = [trials[i] for i in chosen]
         self.oof_rows_, self.oof_target_ = pool.rows, pool.target
         self.oof_weight_ = pool.weight
-        self.oof_proba_ = np.mean([trial.proba() for trial in self._trials], axis=0)
+        self.oof_proba_ = np.mean([expit(t.decisions()) for t in self._trials], axis=0)
         self.threshold_ = 0.5
         if self.ensemble and self._tunes():
             self.threshold_ = float(expit(pool.best_cut(_logit(self.oof_proba_))))
@@ -471,7 +472,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
                 stacklevel=5,
             )
         for trial in self._trials:  # A part of the table, and as large as the rows.
-            trial.logits = np.empty(0)
+            trial.logits, trial.placed = np.empty(0), None
 
     def _proba(self, X: Any) -> np.ndarray:
         """Mean score of the networks for the positive class."""

@@ -120,11 +120,11 @@ class _Member:
         self.group = group
         n = len(job.sample.target)
         self.n_batches = math.ceil(n / batch_rows(model.batch_size, n))
-        self.stopper = model._set_patience(net)
+        self.phases = model._phases(net, net.criterion_)
+        self.stopper, self.rate = model._set_callbacks(net, self.phases)
         self.stopper.on_train_begin(net)
         self.stopped = False
         self.watched: Any = None
-        self.phases = model._phases(net, net.criterion_)
 
     def shape(self) -> Hashable:
         """What members of a stack have in common; None for one that trains alone."""
@@ -360,6 +360,7 @@ def _train(groups: list[list[_Member]]) -> None:
             stepper.release()
     for member in members:
         member.stopper.on_train_end(member.net)
+        member.rate.on_train_end(member.net)
     for head, *others in groups:
         for member in others:  # They have drawn the same orders.
             member.net.rng_ = copy.deepcopy(head.net.rng_)
@@ -371,6 +372,8 @@ def _run_epochs(
     """Train until the phase is over, or nobody needs any more of it."""
     for _ in range(phase.epochs):
         start = time.time()
+        for member in members:
+            member.rate.on_epoch_begin(member.net)
         with torch.inference_mode():
             losses = train_epoch(engine, stepper, feed)
         seconds = time.time() - start

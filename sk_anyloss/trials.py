@@ -48,6 +48,23 @@ class Pool:
         """Where the metric is best on all of them."""
         return best_cut(self.metric, logits, self.target, self.weight)[0]
 
+    def cut_by_others(self, logits: np.ndarray) -> np.ndarray:
+        """For each row the cut that is best on the rows of all other folds.
+
+        A cut that is scored on the rows that it was tuned on looks better than it is.
+        """
+        cuts = np.empty_like(logits, dtype=float)
+        stop = 0
+        for size in self.sizes:
+            start, stop = stop, stop + size
+            others = np.ones(len(logits), dtype=bool)
+            others[start:stop] = len(self.sizes) == 1
+            weight = None if self.weight is None else self.weight[others]
+            cuts[start:stop] = best_cut(
+                self.metric, logits[others], self.target[others], weight
+            )[0]
+        return cuts
+
     def score(self, logits: np.ndarray, cut: float = 0.0) -> float:
         """The metric of all of them together."""
         return evaluate_logits(self.metric, logits, self.target, self.weight, cut)
@@ -87,6 +104,8 @@ class Trial:
         Its share of the time of its stack.
     cut : float, default=0
         Logit above which the positive class is predicted.
+    placed : ndarray of shape (n_pooled,) or None
+        The logits less a cut that was tuned without the row's fold.
     """
 
     params: dict[str, Any]
@@ -94,10 +113,16 @@ class Trial:
     logits: np.ndarray
     seconds: float
     cut: float = 0.0
+    placed: np.ndarray | None = None
 
-    def proba(self) -> np.ndarray:
-        """Scores on the rows left out, moved so that the cut is at 0.5."""
-        return expit(self.logits - self.cut)
+    def tune(self, pool: Pool) -> None:
+        """Put the cut where the metric is best."""
+        self.cut = pool.best_cut(self.logits)
+        self.placed = self.logits - pool.cut_by_others(self.logits)
+
+    def decisions(self) -> np.ndarray:
+        """Logits on the rows left out, less a cut that has not seen them either."""
+        return self.logits if self.placed is None else self.placed
 
     def proba_of(self, X: Any) -> np.ndarray:
         """Mean scores of the fold networks on other rows, moved in the same way."""

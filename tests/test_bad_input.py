@@ -25,6 +25,7 @@ Y = (X[:, 0] > 0.5).astype(int)
         ({"decision_threshold": 1}, r"decision_threshold must be a number"),
         ({"L": "atuo"}, r"takes L='auto'"),
         ({"metric": "precision@recall=0.8"}, r"'<goal>@<metric>>=<floor>' such as"),
+        ({"schedule": "linear"}, r"schedule must be 'cosine' or None"),
         ({"n_init": 0}, r"n_init must be a whole number of at least 1"),
         ({"warm_up": 100}, r"warm_up .* below max_epochs=100, of which it is a part"),
         ({"warm_up": 1.5}, r"warm_up must be a whole number"),

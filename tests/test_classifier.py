@@ -930,3 +930,25 @@ def test_a_warm_start_that_fails_leaves_the_net_as_it_was(imbalanced, monkeypatc
     assert (net.metric, net.lr, net.threshold) == ("f1", 0.01, 0.5)
     assert net.criterion_.name == "f1"
     np.testing.assert_allclose(net.predict_proba(torch.from_numpy(X)), before)
+
+
+def test_a_falling_rate_is_skorchs_own_schedule(imbalanced):
+    X, y = imbalanced
+    ours = fit(X, y, schedule="cosine", max_epochs=6)
+    rates = []
+
+    class Set(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            share = (len(net.history) - 0.5) / 6
+            rates.append(0.01 * (1 + np.cos(np.pi * share)) / 2)
+            net.optimizer_.param_groups[0]["lr"] = rates[-1]
+
+    other = fit(X, y, max_epochs=6, callbacks=[Set()])
+    np.testing.assert_array_equal(ours.decision_function(X), other.decision_function(X))
+    assert rates[0] > 0.0095
+    assert rates[-1] < 0.0005
+    # Afterwards the rate is what it was.
+    assert ours.net_.optimizer_.param_groups[0]["lr"] == 0.01
+    twice = fit(X, y, schedule="cosine", max_epochs=6, warm_up=3, output_bias=0)
+    once = fit(X, y, schedule="cosine", max_epochs=6, loss="bce", output_bias=0)
+    assert twice.loss_curve_[:3] == once.loss_curve_[:3]

@@ -150,9 +150,15 @@ def test_every_shape(params, stacks):
 
 
 @pytest.mark.parametrize(
-    "params", [{"warm_up": 3}, {"n_init": 3}, {"warm_up": 2, "early_stopping": True}]
+    "params",
+    [
+        {"warm_up": 3},
+        {"n_init": 3},
+        {"warm_up": 2, "early_stopping": True},
+        {"schedule": "cosine", "warm_up": 2},
+    ],
 )
-def test_warm_up_and_several_starts(params):
+def test_warm_up_several_starts_and_a_falling_rate(params):
     models = [model(L=L, **params) for L in (5, 20) for _ in FOLDS]
     assert_each_as_if_alone(models, *DATA, rows=FOLDS * 2)
 
