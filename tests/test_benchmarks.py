@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from benchmarks import losses, real_sets, robust, sets, speed, which_L
+from benchmarks import losses, quality, real_sets, robust, sets, speed, which_L
 
 TINY = speed.Work(200, 4, 50, (3,), 2)
 PAIRS = {race.against: race for race in speed.races()}
@@ -75,3 +75,27 @@ def test_the_sign_test_tells_who_is_better():
     better, alike, worse = sets.sign_test(np.full(20, 0.8), np.full(20, 0.7))
     assert better > 0.99
     assert alike + worse < 0.01
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_benchmark_of_quality_runs(folder, monkeypatch, capsys):
+    few = {name: quality.PLAIN[name] for name in ("logistic", "BCE + SMOTE")}
+    monkeypatch.setattr(quality, "PLAIN", few)
+
+    def small(metric):
+        search = quality.AnyLossClassifierCV(metric, hidden=[()], max_epochs=5)
+        others = quality.TunedThreshold(quality.logistic(), scoring="f1")
+        return {quality.OURS: search, quality.TUNED_HISTGB: others}
+
+    monkeypatch.setattr(quality, "aimed", small)
+    options = sets.parser("", folder / "results.csv").parse_args(
+        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
+    )
+    table = sets.run(options, quality.run_set)
+    quality.report(table, options)
+    out = capsys.readouterr().out
+    assert "f1, 2 sets" in out
+    assert "gmean, 1 sets" in out
+    assert "time of a default fit" in out
+    quality.picture(table, folder / "quality.png")
+    assert (folder / "quality.png").stat().st_size > 10_000
