@@ -58,13 +58,13 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         How to split the rows, as everywhere in scikit-learn. A number that is greater
         than the number of rows in the smaller class is lowered to it, with a warning.
-    hidden : sequence of tuples of int, default=((), (8,), (32,))
+    hidden : sequence of tuples of int, default=((), (32,), (32, 32))
         Widths of hidden layers to try.
     steps : sequence of str or Step, default=('identity', 'sigmoid')
         Steps to try; ``'sigmoid'`` with each L.
     Ls : sequence of float or 'auto', default=(5, 20)
         Values of L to try.
-    lrs : sequence of float, default=(0.01,)
+    lrs : sequence of float, default=(0.03,)
         Learning rates to try.
     cross_entropy : bool, default=True
         Whether to try networks that are trained on cross-entropy as well, with a
@@ -82,7 +82,13 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         a candidate is then scored fold by fold with the threshold of the others.
         ``'auto'`` does so for networks trained on cross-entropy and for metrics with a
         constraint; networks trained on the metric have learned their threshold.
-    activation, batch_norm, optimizer, max_epochs, batch_size
+    activation : str or callable, default='relu'
+        As for :class:`AnyLossClassifier`, as the following ones.
+    schedule : 'cosine' or None, default='cosine'
+        Whether the learning rate falls.
+    max_epochs : int, default=50
+        Number of passes over the rows.
+    batch_norm, optimizer, batch_size
         As for :class:`AnyLossClassifier`.
     class_weight, pos_label, standardize, device
         As for :class:`AnyLossClassifier`.
@@ -153,10 +159,10 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         metric: str | Metric = "f1",
         *,
         cv: Any = 5,
-        hidden: Sequence[tuple[int, ...]] = ((), (8,), (32,)),
+        hidden: Sequence[tuple[int, ...]] = ((), (32,), (32, 32)),
         steps: Sequence[Any] = ("identity", "sigmoid"),
         Ls: Sequence[float | str] = (5, 20),
-        lrs: Sequence[float] = (0.01,),
+        lrs: Sequence[float] = (0.03,),
         cross_entropy: bool = True,
         candidates: Sequence[dict[str, Any]] | None = None,
         ensemble: bool = True,
@@ -165,7 +171,8 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         activation: Any = "relu",
         batch_norm: bool = True,
         optimizer: Any = "adam",
-        max_epochs: int = 100,
+        schedule: str | None = "cosine",
+        max_epochs: int = 50,
         batch_size: int | float | str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         pos_label: Any = None,
@@ -190,6 +197,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         self.activation = activation
         self.batch_norm = batch_norm
         self.optimizer = optimizer
+        self.schedule = schedule
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.class_weight = class_weight
@@ -310,6 +318,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
             activation=self.activation,
             batch_norm=self.batch_norm,
             optimizer=self.optimizer,
+            schedule=self.schedule,
             max_epochs=self.max_epochs,
             batch_size=self.batch_size,
             class_weight=self.class_weight,

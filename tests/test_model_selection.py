@@ -243,7 +243,7 @@ def test_the_table_fills_as_it_goes(capsys):
     search(verbose=1, hidden=[()]).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
-    assert "hidden=(), lr=0.01, step=sigmoid, L=5" in lines[1]
+    assert "hidden=(), lr=0.03, step=sigmoid, L=5" in lines[1]
     assert lines[0].startswith("f1 0.")
 
 
