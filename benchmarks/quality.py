@@ -130,6 +130,8 @@ def report(table, options):
     """A table a metric."""
     for metric in EVERYWHERE + SOMETIMES:
         scores = by_set(table, metric)
+        if scores.empty:
+            continue
         ranks = scores.rank(axis=1, ascending=False).mean()
         seconds = table[table["metric"] == metric].groupby("method")["seconds"].median()
         print(f"\n{metric}, {len(scores)} sets, {options.folds} folds")
@@ -179,6 +181,9 @@ def picture(table, path):
     figure, panels = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
     for panel, metric in zip(panels.ravel(), metrics, strict=True):
         scores = by_set(table, metric)
+        if scores.empty:
+            panel.axis("off")
+            continue
         ranks = scores.rank(axis=1, ascending=False)
         order = ranks.mean().sort_values(ascending=False).index
         colours = [
