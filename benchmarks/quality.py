@@ -199,9 +199,7 @@ def picture(table, path):
                 textcoords="offset points", ha="center", fontsize=7, color=colour,
             )  # fmt: skip
         panel.set_title(f"{metric}, {len(scores)} sets")
-        panel.set_xlabel(
-            "mean rank, 1 is best (bar: standard error; number: mean score)"
-        )
+        panel.set_xlabel("mean rank and its error; the number is the mean score")
         panel.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=100)
 
