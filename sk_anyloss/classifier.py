@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy.special import logit
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch.helper import predefined_split
 from torch import nn
 
@@ -32,16 +30,17 @@ from sk_anyloss._data import (
     prior_logit,
     split_seed,
 )
+from sk_anyloss._decisions import DecidesByLogOdds
 from sk_anyloss._params import check_params
 from sk_anyloss.callbacks import FallingRate, StopOnScore
 from sk_anyloss.curves import Curve
 from sk_anyloss.losses import BCE, AnyLoss, get_loss
-from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
+from sk_anyloss.metrics import AtLeast, Metric, metric_name
 from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
 from sk_anyloss.rows import FULL_BATCH_ROWS, batch_rows
-from sk_anyloss.scoring import best_cut, evaluate_logits, metric_score
+from sk_anyloss.scoring import best_cut, evaluate_logits
 from sk_anyloss.steepness import auto_L, valid_L_range
 from sk_anyloss.steps import (
     Step,
@@ -70,7 +69,7 @@ class Phase(NamedTuple):
     watched: bool
 
 
-class AnyLossClassifier(ClassifierMixin, BaseEstimator):
+class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     """Neural network for two classes, trained for the metric you report.
 
     The loss is one minus the metric of a soft confusion matrix, which the AnyLoss
@@ -230,8 +229,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: np.ndarray
-    pos_label_: Any
     net_: AnyLossNet
 
     def __init__(
@@ -298,12 +295,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -390,17 +381,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             criterion = net.criterion_
         self._train(net, X, job, self._phases(net, criterion, partial))
         self._finish(net, X, job, watch=not partial)
-
-    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        return validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            reset=reset,
-        )
 
     def _prepare(
         self,
@@ -568,11 +548,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = labels
         self.pos_label_ = labels[1] if self.pos_label is None else self.pos_label
 
-    @property
-    def _favours_last(self) -> bool:
-        """Whether the net's logit speaks for ``classes_[1]``."""
-        return bool(self.pos_label_ == self.classes_[1])
-
     def _build_net(
         self, X: Any, job: Job, figures: tuple[np.ndarray, np.ndarray] | None = None
     ) -> AnyLossNet:
@@ -677,13 +652,11 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _decide(self, X: Any) -> np.ndarray:
-        """Logits in favour of ``classes_[1]``, from which the cut is taken off."""
-        decision = self.net_.logits(as_rows(X)) - self._cut
-        return decision if self._favours_last else -decision
+    def _log_odds(self, X: Any) -> np.ndarray:
+        return self.net_.logits(as_rows(X))
 
     @property
-    def _cut(self) -> float:
+    def _cut(self) -> float:  # type: ignore[override]
         """The logit of the threshold."""
         return float(logit(self._decide_at))
 
@@ -694,97 +667,6 @@ class AnyLossClassifier(ClassifierMixin, BaseEstimator):
             return self.decision_threshold
         thresholds = check_thresholds(self.threshold)
         return thresholds[0] if np.ndim(self.threshold) == 0 else 0.5
-
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Confidence in ``classes_[1]``: above 0 where it is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to decide on.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,)
-            ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold t.
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            reset=False,
-        )
-        return self._decide(X)
-
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Scores between 0 and 1 for both classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, 2)
-            Columns in the order of ``classes_``. Not calibrated.
-        """
-        decision = self.decision_function(X)
-        favour = decision + (self._cut if self._favours_last else -self._cut)
-        return expit(np.stack((-favour, favour), axis=1))
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to label.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The positive class where its score is above the threshold.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(int)]
-
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """The metric that the model was trained for, of its predictions on X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their true labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            The metric; accuracy only if ``metric='accuracy'``. So ``cross_val_score``
-            and ``GridSearchCV`` report the metric unasked; a search over ``metric``
-            itself needs ``scoring``, since each candidate is scored by its own.
-        """
-        if isinstance(get_metric(self.metric), Curve):
-            y_pred = self.decision_function(X)
-            y_pred = y_pred if self._favours_last else -y_pred
-        else:
-            y_pred = self.predict(X)
-        return metric_score(
-            y,
-            y_pred,
-            metric=self.metric,
-            pos_label=self.pos_label_,
-            sample_weight=sample_weight,
-        )
 
 
 def _column(net: AnyLossNet, name: str) -> list[float]:

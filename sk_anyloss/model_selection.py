@@ -14,10 +14,9 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import Tags
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -27,22 +26,20 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_is_fitted,
-    validate_data,
 )
 
 from sk_anyloss._data import split_seed
+from sk_anyloss._decisions import DecidesByLogOdds
 from sk_anyloss.candidates import check_candidates, describe, grid
 from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.curves import Curve
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
-from sk_anyloss.scoring import metric_score
 from sk_anyloss.trials import Pool, Trial, run_trials
 
 __all__ = ["AnyLossClassifierCV"]
 
 
-class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
+class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     """Network for two classes, trained for the metric you report, that tunes itself.
 
     Candidates of :class:`AnyLossClassifier` are trained on the folds of a
@@ -151,9 +148,6 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
     20
     """
 
-    classes_: np.ndarray
-    pos_label_: Any
-
     def __init__(
         self,
         metric: str | Metric = "f1",
@@ -209,12 +203,6 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
-
     def get_metadata_routing(self) -> MetadataRouter:
         """What ``fit`` takes, and what it hands on to the splitter, ``groups`` say."""
         return (
@@ -257,14 +245,7 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
         candidates = self._check()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-        )
+        X, y = self._validate(X, y, reset=True)
         base = self._base()
         check_classification_targets(y)
         base._set_classes(np.unique(y))
@@ -483,95 +464,14 @@ class AnyLossClassifierCV(ClassifierMixin, BaseEstimator):
         for trial in self._trials:  # A part of the table, and as large as the rows.
             trial.logits, trial.placed = np.empty(0), None
 
-    def _proba(self, X: Any) -> np.ndarray:
-        """Mean score of the networks for the positive class."""
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            reset=False,
-        )
-        return np.mean([trial.proba_of(X) for trial in self._trials], axis=0)
+    def _log_odds(self, X: Any) -> np.ndarray:
+        """Of the mean score of the networks."""
+        return _logit(np.mean([trial.proba_of(X) for trial in self._trials], axis=0))
 
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Confidence in ``classes_[1]``: above 0 where it is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to decide on.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,)
-            ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold t.
-        """
-        decision = _logit(self._proba(X)) - _logit(np.array(self.threshold_))
-        return decision if self.pos_label_ == self.classes_[1] else -decision
-
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Scores between 0 and 1 for both classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, 2)
-            Columns in the order of ``classes_``. Not calibrated.
-        """
-        p = self._proba(X)
-        pair = (1 - p, p) if self.pos_label_ == self.classes_[1] else (p, 1 - p)
-        return np.stack(pair, axis=1)
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to label.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The positive class where its score is above the threshold.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(int)]
-
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """The metric that the model was trained for, of its predictions on X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their true labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            The metric; accuracy only if ``metric='accuracy'``.
-        """
-        curve = isinstance(get_metric(self.metric), Curve)
-        return metric_score(
-            y,
-            self._proba(X) if curve else self.predict(X),
-            metric=self.metric,
-            pos_label=self.pos_label_,
-            sample_weight=sample_weight,
-        )
+    @property
+    def _cut(self) -> float:  # type: ignore[override]
+        """The log-odds of the threshold."""
+        return float(logit(self.threshold_))
 
 
 def _logit(p: np.ndarray) -> np.ndarray:

@@ -127,14 +127,13 @@ class Trial:
     def proba_of(self, X: Any) -> np.ndarray:
         """Mean scores of the fold networks on other rows, moved in the same way."""
         return np.mean(
-            [expit(raw_logits(m, X) - self.cut) for m in self.models], axis=0
+            [expit(positive_logits(m, X) - self.cut) for m in self.models], axis=0
         )
 
 
-def raw_logits(model: AnyLossClassifier, X: Any) -> np.ndarray:
+def positive_logits(model: AnyLossClassifier, X: Any) -> np.ndarray:
     """Logits in favour of the positive class, less the model's own cut."""
-    decision = model._decide(X)
-    return decision if model._favours_last else -decision
+    return model._log_odds(X) - model._cut
 
 
 def run_trials(
@@ -178,7 +177,7 @@ def run_trials(
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]
         pairs = zip(own, folds, strict=True)
-        logits = [raw_logits(model, X[test]) for model, (_, test) in pairs]
+        logits = [positive_logits(model, X[test]) for model, (_, test) in pairs]
         trials.append(Trial(params, own, np.concatenate(logits), 0.0))
     seconds = (time.perf_counter() - start) / len(candidates)
     for trial in trials:
