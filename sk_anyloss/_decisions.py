@@ -37,13 +37,12 @@ class DecidesByLogOdds(ClassifierMixin):
         tags.input_tags.sparse = True
         return tags
 
-    def _validate(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """Rows, and labels if there are any, as arrays."""
-        labels = {} if y is None else {"y": y}
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        """Rows, and labels unless they are left out, as arrays."""
         return validate_data(
             self,
             X,
-            **labels,
+            y,
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             order="C",
