@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -113,7 +113,15 @@ def class_weights(
     return None if (weight == 1).all() else weight
 
 
-def column_figures(X: Any, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+class Figures(NamedTuple):
+    """How columns enter the network, as parameters of :class:`sk_anyloss.modules.MLP`."""
+
+    mean: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    pieces: np.ndarray | None = None
+
+
+def column_figures(X: Any, sample: Sample) -> Figures:
     """Mean and deviation of the columns, as scikit-learn's scaler finds them."""
     # with_mean=False admits sparse rows; the mean is learned all the same.
     scaler = StandardScaler(with_mean=False)
@@ -125,7 +133,46 @@ def column_figures(X: Any, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
             "X has values too large to be standardised: the variance of a column "
             "overflows. Scale the columns first."
         )
-    return scaler.mean_, scaler.scale_
+    return Figures(scaler.mean_, scaler.scale_)
+
+
+def piece_figures(X: Any, sample: Sample, n_bins: int) -> Figures:
+    """Each column in pieces: from -1 to 1 within a bin, and constant beyond it.
+
+    A column of few values has an edge at each of them, another one has its edges at
+    quantiles. A network sees in them what a tree sees in its splits. The number of
+    pieces of a column is rounded up to a power of two, with pieces that are always 0,
+    so that folds which lack a value have the same ones.
+    """
+    if issparse(X):
+        X = X.tocsc()
+    means, scales, pieces = [], [], []
+    for j in range(X.shape[1]):
+        column = X[:, [j]].toarray().ravel() if issparse(X) else X[:, j]
+        if sample.rows is not None:
+            column = column[sample.rows]
+        edges = _bin_edges(column.astype(float), sample.weight, n_bins)
+        n_pieces = len(edges) - 1
+        room = min(n_bins, 1 << max(0, n_pieces - 1).bit_length())
+        mean, scale = np.zeros(room), np.full(room, np.inf)
+        mean[:n_pieces] = edges[1:] / 2 + edges[:-1] / 2
+        # Half a difference may round to 0, in the least of all numbers.
+        half = edges[1:] / 2 - edges[:-1] / 2
+        scale[:n_pieces] = np.maximum(half, np.finfo(np.float32).tiny)
+        means.append(mean)
+        scales.append(scale)
+        pieces.append(np.full(room, j))
+    return Figures(*(np.concatenate(parts) for parts in (means, scales, pieces)))
+
+
+def _bin_edges(column: np.ndarray, weight: np.ndarray | None, n: int) -> np.ndarray:
+    """All values if they make at most n bins, or else weighted quantiles."""
+    values, place = np.unique(column, return_inverse=True)
+    if len(values) <= n + 1:
+        return values
+    below = np.cumsum(np.bincount(place, weight))
+    levels = np.linspace(0, below[-1], n + 1)
+    return values[np.unique(np.searchsorted(below, levels).clip(max=len(values) - 1))]
 
 
 def prior_logit(criterion: nn.Module, sample: Sample) -> float:

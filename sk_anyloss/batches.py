@@ -123,7 +123,7 @@ class Batches:
             dtype = module.layers[0].weight.dtype
             if weight is not None:
                 weight = as_tensor(np.asarray(weight)).to(dtype)
-            figures = module.mean, module.scale
+            figures = module.mean, module.scale, module.pieces
             group = Group(np.asarray(y), self.rng, None, weight, *figures)
             widths = [layer.out_features for layer in module.layers]
             self._feed = Feed(X, [group], len(self), max(widths), dtype, device)

@@ -6,6 +6,7 @@ A candidate is a dict of parameters of :class:`sk_anyloss.AnyLossClassifier`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 from sk_anyloss._names import unknown
@@ -20,6 +21,7 @@ def grid(
     steps: Sequence[Any],
     Ls: Sequence[float | str],
     lrs: Sequence[float],
+    bins: Sequence[int | None],
     cross_entropy: bool,
 ) -> list[dict[str, Any]]:
     """All combinations, those of one shape behind each other.
@@ -34,6 +36,8 @@ def grid(
         Values of L.
     lrs : sequence of float
         Learning rates.
+    bins : sequence of int or None
+        In how many pieces columns enter.
     cross_entropy : bool
         Whether to add the network on cross-entropy.
 
@@ -44,25 +48,29 @@ def grid(
 
     Examples
     --------
-    >>> from sk_anyloss.candidates import grid
-    >>> for candidate in grid([(4,)], ["identity", "sigmoid"], [5, 73], [0.01], True):
-    ...     print(candidate)
-    {'hidden': (4,), 'lr': 0.01, 'step': 'identity'}
-    {'hidden': (4,), 'lr': 0.01, 'step': 'sigmoid', 'L': 5}
-    {'hidden': (4,), 'lr': 0.01, 'step': 'sigmoid', 'L': 73}
-    {'hidden': (4,), 'lr': 0.01, 'loss': 'bce'}
+    >>> from sk_anyloss.candidates import describe, grid
+    >>> steps = ["identity", "sigmoid"]
+    >>> for candidate in grid([(4,)], steps, [5, 73], [0.01], [None, 8], True):
+    ...     print(describe(candidate))
+    hidden=(4,), n_bins=None, lr=0.01, step=identity
+    hidden=(4,), n_bins=None, lr=0.01, step=sigmoid, L=5
+    hidden=(4,), n_bins=None, lr=0.01, step=sigmoid, L=73
+    hidden=(4,), n_bins=None, lr=0.01, loss=bce
+    hidden=(4,), n_bins=8, lr=0.01, step=identity
+    hidden=(4,), n_bins=8, lr=0.01, step=sigmoid, L=5
+    hidden=(4,), n_bins=8, lr=0.01, step=sigmoid, L=73
+    hidden=(4,), n_bins=8, lr=0.01, loss=bce
     """
-    result = []
-    for width in hidden:
-        for lr in lrs:
-            network = {"hidden": check_hidden(width), "lr": lr}
-            for step in steps:
-                for L in Ls if step == "sigmoid" else [None]:
-                    with_L = {} if L is None else {"L": L}
-                    result.append({**network, "step": step, **with_L})
-            if cross_entropy:
-                result.append({**network, "loss": "bce"})
-    return result
+    losses: list[dict[str, Any]] = []
+    for step in steps:
+        for L in Ls if step == "sigmoid" else [None]:
+            losses.append({"step": step} if L is None else {"step": step, "L": L})
+    if cross_entropy:
+        losses.append({"loss": "bce"})
+    return [
+        {"hidden": check_hidden(width), "n_bins": n_bins, "lr": lr, **loss}
+        for width, n_bins, lr, loss in product(hidden, bins, lrs, losses)
+    ]
 
 
 def check_candidates(candidates: Iterable[Any]) -> list[dict[str, Any]]:

@@ -21,11 +21,13 @@ from skorch.helper import predefined_split
 from torch import nn
 
 from sk_anyloss._data import (
+    Figures,
     Sample,
     as_rows,
     class_weights,
     column_figures,
     hold_out,
+    piece_figures,
     positive_weights,
     prior_logit,
     split_seed,
@@ -128,6 +130,11 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     standardize : bool, default=True
         Whether the network first brings each column to mean 0 and deviation 1, by
         figures that are learned from the training rows.
+    n_bins : int, default=None
+        If given, each column enters in so many pieces instead, one for each bin between
+        its quantiles: -1 below the bin, 1 above it, linear within (a column of few
+        values has an edge at each of them, and fewer pieces). Then even a network
+        without hidden layers can follow a curve in each column.
     activation : str or callable, default='sigmoid'
         What follows a hidden layer: ``'sigmoid'``, ``'relu'``, ``'tanh'``, ``'silu'``,
         ``'gelu'``, ``'leaky_relu'``, or a function from tensor to tensor.
@@ -246,6 +253,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         n_init: int = 1,
         pos_label: Any = None,
         standardize: bool = True,
+        n_bins: int | None = None,
         activation: str | Activation = "sigmoid",
         batch_norm: bool = True,
         output_bias: float | str = "prior",
@@ -277,6 +285,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.n_init = n_init
         self.pos_label = pos_label
         self.standardize = standardize
+        self.n_bins = n_bins
         self.activation = activation
         self.batch_norm = batch_norm
         self.output_bias = output_bias
@@ -549,15 +558,13 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.pos_label_ = labels[1] if self.pos_label is None else self.pos_label
 
     def _build_net(
-        self, X: Any, job: Job, figures: tuple[np.ndarray, np.ndarray] | None = None
+        self, X: Any, job: Job, figures: Figures | None = None
     ) -> AnyLossNet:
         """A new net; ``figures`` are those of the columns, if they are known."""
         few = len(job.sample.target) <= FULL_BATCH_ROWS
         wide = X.dtype == np.float64 or few
         wide = wide and torch.device(self.device).type != "mps"  # It has no float64.
-        mean = scale = None
-        if self.standardize:
-            mean, scale = figures or column_figures(X, job.sample)
+        mean, scale, pieces = figures or self._figures(X, job.sample)
         criterion = self._build_criterion(job.sample)
         if self.output_bias == "prior":
             output_bias = prior_logit(criterion, job.sample)
@@ -576,6 +583,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             module__batch_norm=self.batch_norm,
             module__mean=mean,
             module__scale=scale,
+            module__pieces=pieces,
             module__output_bias=output_bias,
             module__dtype=torch.float64 if wide else torch.float32,
             module__random_state=job.seeds[0],
@@ -591,9 +599,22 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             verbose=self.verbose,
         )
         # What cannot be changed on the way: see _check_same_network.
-        fixed = ("hidden", "activation", "batch_norm", "standardize", "optimizer")
+        fixed = (
+            "hidden",
+            "activation",
+            "batch_norm",
+            "standardize",
+            "n_bins",
+            "optimizer",
+        )
         self._network = {name: getattr(self, name) for name in fixed}
         return net.initialize()
+
+    def _figures(self, X: Any, sample: Sample) -> Figures:
+        """How the columns enter the network."""
+        if self.n_bins is not None:
+            return piece_figures(X, sample, self.n_bins)
+        return column_figures(X, sample) if self.standardize else Figures()
 
     def _find_L(self, sample: Sample) -> float:
         n = len(sample.target)

@@ -39,6 +39,9 @@ class Group:
         Weights of these rows.
     mean, scale : tensor or None
         How to standardise them.
+    pieces : tensor of int or None
+        Columns that enter, cut off at -1 and 1, as in :class:`sk_anyloss.modules.MLP`;
+        the same for all groups.
     """
 
     target: np.ndarray
@@ -47,6 +50,7 @@ class Group:
     weight: Tensor | None = None
     mean: Tensor | None = None
     scale: Tensor | None = None
+    pieces: Tensor | None = None
 
 
 class Feed:
@@ -91,7 +95,9 @@ class Feed:
         device: Any = None,
     ) -> None:
         self.X, self.groups, self.n_batches = X, list(groups), n_batches
-        self.shape = len(groups), X.shape[1]
+        self.pieces = groups[0].pieces
+        columns = X.shape[1] if self.pieces is None else len(self.pieces)
+        self.shape = len(groups), columns
         sizes = [len(group.target) for group in groups]
         # What the groups have comes behind each other.
         self.starts = np.cumsum([0, *sizes[:-1]])
@@ -170,7 +176,10 @@ class Feed:
         places = block.places if self.order is None else self.order[block.places]
         X, table, labels = self._within(block.stop)
         rows = places if self.rows is None else self.rows[places]
-        if self.static:
+        if self.pieces is not None:
+            taken = take(self.X, rows).to(X.device)[:, self.pieces]
+            X.copy_(taken.view(X.shape))
+        elif self.static:
             X.copy_(take(self.X, rows).view(X.shape))
         else:
             self._gather(rows, X.flatten(0, 1))
@@ -178,6 +187,8 @@ class Feed:
             X.sub_(self.mean)
         if self.scale is not None:
             X.div_(self.scale)
+        if self.pieces is not None:
+            X.clamp_(-1, 1)
         labels.copy_(take(self.target, places).view(labels.shape))
         negatives, positives = table.unbind(1)
         if self.weight is None:

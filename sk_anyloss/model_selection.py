@@ -38,6 +38,9 @@ from sk_anyloss.trials import Pool, Trial, run_trials
 
 __all__ = ["AnyLossClassifierCV"]
 
+#: Columns are not cut into pieces if there would be more than so many.
+MANY_COLUMNS = 1024
+
 
 class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     """Network for two classes, trained for the metric you report, that tunes itself.
@@ -55,14 +58,17 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     cv : int, splitter or iterable, default=5
         How to split the rows, as everywhere in scikit-learn. A number that is greater
         than the number of rows in the smaller class is lowered to it, with a warning.
-    hidden : sequence of tuples of int, default=((), (32,), (32, 32))
+    hidden : sequence of tuples of int, default=((), (32, 32))
         Widths of hidden layers to try.
     steps : sequence of str or Step, default=('identity', 'sigmoid')
         Steps to try; ``'sigmoid'`` with each L.
-    Ls : sequence of float or 'auto', default=(5, 20)
+    Ls : sequence of float or 'auto', default=(5,)
         Values of L to try.
     lrs : sequence of float, default=(0.03,)
         Learning rates to try.
+    bins : sequence of int or None, default=(None, 8)
+        In how many pieces columns enter, None for columns as they are. Pieces are left
+        out where they would come to more than 1,024 columns.
     cross_entropy : bool, default=True
         Whether to try networks that are trained on cross-entropy as well, with a
         threshold that is tuned on the pooled decisions.
@@ -153,10 +159,11 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         metric: str | Metric = "f1",
         *,
         cv: Any = 5,
-        hidden: Sequence[tuple[int, ...]] = ((), (32,), (32, 32)),
+        hidden: Sequence[tuple[int, ...]] = ((), (32, 32)),
         steps: Sequence[Any] = ("identity", "sigmoid"),
-        Ls: Sequence[float | str] = (5, 20),
+        Ls: Sequence[float | str] = (5,),
         lrs: Sequence[float] = (0.03,),
+        bins: Sequence[int | None] = (None, 8),
         cross_entropy: bool = True,
         candidates: Sequence[dict[str, Any]] | None = None,
         ensemble: bool = True,
@@ -183,6 +190,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         self.steps = steps
         self.Ls = Ls
         self.lrs = lrs
+        self.bins = bins
         self.cross_entropy = cross_entropy
         self.candidates = candidates
         self.ensemble = ensemble
@@ -244,8 +252,9 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
-        candidates = self._check()
+        self._check()
         X, y = self._validate(X, y, reset=True)
+        candidates = self._candidates(X.shape[1])
         base = self._base()
         check_classification_targets(y)
         base._set_classes(np.unique(y))
@@ -267,8 +276,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         self._note(trials, pool)
         self._choose(trials, pool, (X, y, sample_weight))
 
-    def _check(self) -> list[dict[str, Any]]:
-        """Refuse parameters that make no sense; return the candidates."""
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
         get_metric(self.metric)
         if not isinstance(self.n_best, numbers.Integral) or self.n_best < 1:
             raise ValueError(
@@ -285,10 +294,19 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
                 f"time_budget must be a number of seconds above 0 or None, got "
                 f"{budget!r}."
             )
+
+    def _candidates(self, n_columns: int) -> list[dict[str, Any]]:
+        """What to try on rows of so many columns."""
         candidates = self.candidates
         if candidates is None:
+            bins = [n for n in self.bins if (n or 0) * n_columns <= MANY_COLUMNS]
             candidates = grid(
-                self.hidden, self.steps, self.Ls, self.lrs, self.cross_entropy
+                self.hidden,
+                self.steps,
+                self.Ls,
+                self.lrs,
+                bins or [None],
+                self.cross_entropy,
             )
         return check_candidates(candidates)
 
@@ -358,7 +376,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         """Try the candidates, those of one shape together, within the time."""
         by_shape: dict[Any, list[dict[str, Any]]] = defaultdict(list)
         for candidate in candidates:
-            by_shape[candidate.get("hidden", base.hidden)].append(candidate)
+            shape = [candidate.get(name) for name in ("hidden", "n_bins")]
+            by_shape[tuple(shape)].append(candidate)
         start, begun = time.perf_counter(), 0
 
         def jobs() -> Iterator[Any]:

@@ -204,8 +204,11 @@ class MLP(nn.Module):
         What follows each hidden layer; see :func:`activation_names`.
     batch_norm : bool, default=True
         Whether each hidden layer is normalised before its activation.
-    mean, scale : array of shape (n_features,), default=None
+    mean, scale : array of shape (n_columns,), default=None
         If given, the input enters as ``(X - mean) / scale``.
+    pieces : array of int of shape (n_columns,), default=None
+        If given, these columns of the input enter, which may be repeated, and what
+        comes of them is cut off at -1 and 1: each is a piece of its column.
     output_bias : float, default=0
         Logit of every row before training: the weights of the last layer are 0.
     dtype : torch.dtype, default=None
@@ -224,6 +227,7 @@ class MLP(nn.Module):
 
     mean: Tensor | None
     scale: Tensor | None
+    pieces: Tensor | None
 
     def __init__(
         self,
@@ -233,6 +237,7 @@ class MLP(nn.Module):
         batch_norm: bool = True,
         mean: np.ndarray | None = None,
         scale: np.ndarray | None = None,
+        pieces: np.ndarray | None = None,
         output_bias: float = 0.0,
         dtype: torch.dtype | None = None,
         random_state: int | None = None,
@@ -245,7 +250,9 @@ class MLP(nn.Module):
         for name, value in (("mean", mean), ("scale", scale)):
             tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
             self.register_buffer(name, tensor)
-        widths = [n_features, *hidden, 1]
+        index = None if pieces is None else torch.as_tensor(pieces)
+        self.register_buffer("pieces", index)
+        widths = [n_features if pieces is None else len(pieces), *hidden, 1]
         self.layers = nn.ModuleList(
             _Linear(n_in, n_out, dtype=dtype) for n_in, n_out in pairwise(widths)
         )
@@ -286,8 +293,10 @@ class MLP(nn.Module):
 
     def standardize(self, X: Tensor) -> Tensor:
         """Rows as they enter the first layer."""
+        if self.pieces is not None:
+            X = X[..., self.pieces]
         if self.mean is not None:
             X = X - self.mean
         if self.scale is not None:
             X = X / self.scale
-        return X
+        return X if self.pieces is None else X.clamp(-1, 1)

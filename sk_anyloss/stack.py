@@ -20,7 +20,7 @@ import torch
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import validate_data
 
-from sk_anyloss._data import Sample, as_rows, column_figures
+from sk_anyloss._data import Sample, as_rows
 from sk_anyloss._params import check_params
 from sk_anyloss.classifier import AnyLossClassifier, Job, Phase, restored_on_error
 from sk_anyloss.closed_form import ClosedForm
@@ -133,6 +133,7 @@ class _Member:
             return None
         if not has_flat_step(net.optimizer_):
             return None
+        pieces = net.module_.pieces
         options = dict(net.optimizer_.param_groups[0], params=None, lr=None)
         return (
             tuple(parameter.shape for parameter in net.module_.parameters()),
@@ -146,6 +147,7 @@ class _Member:
             model.warm_up,
             model.early_stopping,
             model.standardize,
+            None if pieces is None else tuple(pieces.tolist()),
             self.n_batches,
         )
 
@@ -168,6 +170,7 @@ class _Member:
             weight,
             module.mean,
             module.scale,
+            module.pieces,
         )
 
     def enter(self, phase: Phase) -> None:
@@ -248,10 +251,11 @@ def _prepare(
             validate_data(model, names, skip_check_array=True)
         job = _job(model, y, index, weight, X.dtype)
         group = _key(job)
-        if model.standardize and group not in figures:
-            figures[group] = column_figures(X, job.sample)
+        kind = group, model.standardize, model.n_bins
+        if kind not in figures:
+            figures[kind] = model._figures(X, job.sample)
         for start in _starts(job, model.n_init):
-            net = model._build_net(X, start, figures.get(group))
+            net = model._build_net(X, start, figures[kind])
             members.append(_Member(model, X, start, net, (group, start.seeds[1])))
     return members
 
