@@ -114,7 +114,7 @@ def class_weights(
 
 
 class Figures(NamedTuple):
-    """How columns enter the network, as parameters of :class:`sk_anyloss.modules.MLP`."""
+    """How columns enter the network: see :class:`sk_anyloss.modules.MLP`."""
 
     mean: np.ndarray | None = None
     scale: np.ndarray | None = None

@@ -41,8 +41,8 @@ def check_params(model: Any) -> None:
             raise ValueError(
                 f"{name} must be a whole number of at least 1, got {value!r}."
             )
-    bins = model.n_bins
-    if bins is not None and not (isinstance(bins, numbers.Integral) and bins >= 1):
+    bins: Any = model.n_bins
+    if bins is not None and (not isinstance(bins, numbers.Integral) or int(bins) < 1):
         raise ValueError(
             f"n_bins must be a whole number of at least 1 or None, got {bins!r}."
         )

@@ -52,10 +52,10 @@ def grid(
     >>> steps = ["identity", "sigmoid"]
     >>> for candidate in grid([(4,)], steps, [5, 73], [0.01], [None, 8], True):
     ...     print(describe(candidate))
-    hidden=(4,), n_bins=None, lr=0.01, step=identity
-    hidden=(4,), n_bins=None, lr=0.01, step=sigmoid, L=5
-    hidden=(4,), n_bins=None, lr=0.01, step=sigmoid, L=73
-    hidden=(4,), n_bins=None, lr=0.01, loss=bce
+    hidden=(4,), lr=0.01, step=identity
+    hidden=(4,), lr=0.01, step=sigmoid, L=5
+    hidden=(4,), lr=0.01, step=sigmoid, L=73
+    hidden=(4,), lr=0.01, loss=bce
     hidden=(4,), n_bins=8, lr=0.01, step=identity
     hidden=(4,), n_bins=8, lr=0.01, step=sigmoid, L=5
     hidden=(4,), n_bins=8, lr=0.01, step=sigmoid, L=73
@@ -67,9 +67,10 @@ def grid(
             losses.append({"step": step} if L is None else {"step": step, "L": L})
     if cross_entropy:
         losses.append({"loss": "bce"})
+    inputs: list[dict[str, Any]] = [{} if n is None else {"n_bins": n} for n in bins]
     return [
-        {"hidden": check_hidden(width), "n_bins": n_bins, "lr": lr, **loss}
-        for width, n_bins, lr, loss in product(hidden, bins, lrs, losses)
+        {"hidden": check_hidden(width), **columns, "lr": lr, **loss}
+        for width, columns, lr, loss in product(hidden, inputs, lrs, losses)
     ]
 
 

@@ -50,7 +50,7 @@ class SettingsDisplay:
     >>> model = AnyLossClassifierCV(hidden=[()], max_epochs=20, random_state=0)
     >>> display = SettingsDisplay.from_estimator(model.fit(X, y))
     >>> display.labels
-    ['identity', 'L=5', 'L=20', 'bce']
+    ['identity', 'L=5', 'bce']
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class SettingsDisplay:
 
 
 def _network(params: dict[str, Any]) -> str:
-    lr = f", lr={params['lr']}" if "lr" in params else ""
-    return f"hidden={params.get('hidden', (2,))}{lr}"
+    rest = [f"{k}={params[k]}" for k in ("n_bins", "lr") if params.get(k) is not None]
+    return ", ".join([f"hidden={params.get('hidden', (2,))}", *rest])
 
 
 def _kind(params: dict[str, Any]) -> str:

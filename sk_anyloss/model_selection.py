@@ -78,7 +78,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         Whether the fold networks of the best candidates decide together, by the mean
         of their scores. Otherwise one network of the best candidate is trained on all
         rows.
-    n_best : int, default=5
+    n_best : int, default=6
         How many of the best candidates are in the ensemble.
     tune_threshold : bool or 'auto', default='auto'
         Whether to put the threshold where the metric is best on the pooled decisions;
@@ -150,8 +150,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     >>> model = AnyLossClassifierCV("f1", hidden=[()], max_epochs=50, random_state=0)
     >>> model.fit(X, y).best_score_ > 0.7
     True
-    >>> len(model.estimators_)  # Four candidates, five folds.
-    20
+    >>> len(model.estimators_)  # The six best candidates, five folds.
+    30
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         cross_entropy: bool = True,
         candidates: Sequence[dict[str, Any]] | None = None,
         ensemble: bool = True,
-        n_best: int = 5,
+        n_best: int = 6,
         tune_threshold: bool | str = "auto",
         activation: Any = "relu",
         batch_norm: bool = True,

@@ -26,6 +26,8 @@ Y = (X[:, 0] > 0.5).astype(int)
         ({"L": "atuo"}, r"takes L='auto'"),
         ({"metric": "precision@recall=0.8"}, r"'<goal>@<metric>>=<floor>' such as"),
         ({"schedule": "linear"}, r"schedule must be 'cosine' or None"),
+        ({"n_bins": 0}, r"n_bins must be a whole number of at least 1 or None, got 0"),
+        ({"n_bins": 2.5}, r"n_bins must be"),
         ({"n_init": 0}, r"n_init must be a whole number of at least 1"),
         ({"warm_up": 100}, r"warm_up .* below max_epochs=100, of which it is a part"),
         ({"warm_up": 1.5}, r"warm_up must be a whole number"),

@@ -23,8 +23,13 @@ def search():
 
 def test_settings(search):
     display = SettingsDisplay.from_estimator(search)
-    assert display.labels == ["identity", "L=5", "L=20", "bce"]
-    assert display.networks == ["hidden=(), lr=0.03", "hidden=(3,), lr=0.03"]
+    assert display.labels == ["identity", "L=5", "bce"]
+    assert display.networks == [
+        "hidden=(), lr=0.03",
+        "hidden=(), n_bins=8, lr=0.03",
+        "hidden=(3,), lr=0.03",
+        "hidden=(3,), n_bins=8, lr=0.03",
+    ]
     scores = search.cv_results_["pooled_test_score"]
     np.testing.assert_array_equal(display.scores.ravel(), scores)
     lines = display.ax_.get_legend().get_texts()

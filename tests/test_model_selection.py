@@ -49,8 +49,8 @@ def alone(params, train, model):
 def test_the_table_has_a_row_a_candidate_and_a_column_a_fold(fitted):
     results = fitted.cv_results_
     n = len(results["params"])
-    assert n == 8
-    assert fitted.scores_.shape == (8, 3)
+    assert n == 12
+    assert fitted.scores_.shape == (12, 3)
     for k in range(3):
         np.testing.assert_array_equal(
             results[f"split{k}_test_score"], fitted.scores_[:, k]
@@ -59,11 +59,12 @@ def test_the_table_has_a_row_a_candidate_and_a_column_a_fold(fitted):
     assert fitted.best_params_ == results["params"][fitted.best_index_]
     assert results["rank_test_score"][fitted.best_index_] == 1
     assert fitted.best_score_ == results["pooled_test_score"].max()
-    assert list(results["param_hidden"]) == [()] * 4 + [(3,)] * 4
-    assert len(pd.DataFrame(results)) == 8
+    assert list(results["param_hidden"]) == [()] * 6 + [(3,)] * 6
+    assert results["param_n_bins"].tolist() == ([None] * 3 + [8] * 3) * 2
+    assert len(pd.DataFrame(results)) == 12
 
 
-@pytest.mark.parametrize("index", [0, 2, 3, 6])
+@pytest.mark.parametrize("index", [0, 2, 3, 6, 10, 11])
 def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     params = fitted.cv_results_["params"][index]
     folds = list(StratifiedKFold(3).split(X, Y))
@@ -88,8 +89,8 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
 
 def test_the_best_candidates_decide_together(fitted):
     order = np.argsort(-fitted.cv_results_["pooled_test_score"], kind="stable")
-    assert fitted.ensemble_indices_ == order[:5].tolist()
-    assert len(fitted.estimators_) == 15
+    assert fitted.ensemble_indices_ == order[:6].tolist()
+    assert len(fitted.estimators_) == 18
     cuts = logit(fitted.cv_results_["threshold"][fitted.ensemble_indices_])
     scores = [
         expit(model.decision_function(X) - cuts[i // 3])
@@ -242,15 +243,15 @@ def test_pipeline_grid_search_clone_and_pickle(fitted):
 def test_the_table_fills_as_it_goes(capsys):
     search(verbose=1, hidden=[()]).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 6
     assert "hidden=(), lr=0.03, step=sigmoid, L=5" in lines[1]
     assert lines[0].startswith("f1 0.")
 
 
 def test_time_that_is_over_leaves_the_best_so_far():
-    with pytest.warns(UserWarning, match="over after 4 of 8 candidates"):
+    with pytest.warns(UserWarning, match="over after 3 of 12 candidates"):
         model = search(time_budget=1e-9).fit(X, Y)
-    assert len(model.cv_results_["params"]) == 4
+    assert len(model.cv_results_["params"]) == 3
     assert model.score(X, Y) > 0.4
     search(time_budget=1e9).fit(X, Y)  # No warning.
 
