@@ -17,6 +17,7 @@ from torch import Tensor
 
 from sk_anyloss.counts import ClassWeights
 from sk_anyloss.flat import FlatModules
+from sk_anyloss.mixture import stack_losses
 from sk_anyloss.modules import ACTIVATIONS, MLP
 from sk_anyloss.rows import Rows
 from sk_anyloss.summed import SummedLoss
@@ -171,9 +172,7 @@ class ClosedForm:
         self.flat.adopt()
         self.release = self.flat.release
         self.activation = ACTIVATIONS[str(first.activation)]
-        self.criterion = criteria[0]
-        if len(criteria) > 1:
-            self.criterion = criteria[0].stack(criteria, self.flat.values)
+        self.criterion: Any = stack_losses(criteria, groups, self.flat.values)
         norms: list[Any] = [*first.norms] + [None] * len(first.layers)
         self.layers = [
             _Layer(self.flat, i, groups, norms[i]) for i in range(len(first.layers))
@@ -380,7 +379,7 @@ class ClosedForm:
             return value, sums, write_again
         # The logits are a small part of what the rows take.
         together = torch.cat([z.clone() for z in logits], dim=-1)
-        classes = ClassWeights.join([rows.classes for rows in batch])
+        classes = ClassWeights.join(rows.classes for rows in batch)
         sums, slope = loss.tally(together, classes)
         value, factors = loss.pull(loss.remember(sums))
         loss.slope(slope, factors, classes, out=together)

@@ -7,7 +7,7 @@ models, several classes) are kept. The functions take numpy arrays and tensors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,13 +140,17 @@ class ClassWeights:
         self._negatives, self._positives = table[0, :1], table[0, 1:]
 
     @classmethod
-    def join(cls, parts: Sequence[ClassWeights]) -> ClassWeights:
-        """The rows of several batches as those of one."""
-        return cls(
-            torch.cat([part.table for part in parts], dim=-1),
-            torch.cat([part.target for part in parts], dim=-1),
-            even=all(part._even_share is not None for part in parts),
-        )
+    def join(cls, parts: Iterable[ClassWeights]) -> ClassWeights:
+        """The rows of several batches as those of one.
+
+        The batches may use the same memory, each until the next one is asked for.
+        """
+        copies = [
+            (part.table.clone(), part.target.clone(), part._even_share is not None)
+            for part in parts
+        ]
+        tables, targets, even = zip(*copies, strict=True)
+        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:

@@ -45,9 +45,9 @@ def fit_stack(
     ``models[k]`` becomes what ``models[k].fit(X[rows[k]], y[rows[k]])`` would make of
     it, up to rounding, in a fraction of the time. Those of one shape are trained in
     lockstep: the same ``hidden``, ``activation``, ``batch_norm``, ``optimizer``,
-    ``max_epochs`` and ``early_stopping``, the same kind of loss and step, and as many
-    batches. They may differ in their rows and weights, ``metric``, ``L``, ``lr``,
-    ``threshold`` and ``random_state``; those with the same rows, weights and
+    ``max_epochs`` and ``early_stopping``, and as many batches. They may differ in their
+    rows and weights, ``metric``, ``step``, ``L``, ``loss``, ``lr``, ``threshold`` and
+    ``random_state``; those with the same rows, weights and
     ``random_state`` see the same batches and share the work on them. What has no like,
     or cannot be trained in a stack (callbacks, ``verbose``, a module or loss without a
     gradient in closed form, an optimiser other than Adam, AdamW and plain SGD), is
@@ -140,7 +140,6 @@ class _Member:
             net.dtype_,
             net.device_,
             model.activation,
-            net.criterion_.kind,
             type(net.optimizer_),
             repr(options),
             model.max_epochs,
@@ -314,7 +313,7 @@ def _key(job: Job) -> Hashable:
 
 
 def _stacks(members: list[_Member]) -> list[list[list[_Member]]]:
-    """Sort into stacks: lists of groups with the same number of members each."""
+    """Sort into stacks: lists of groups with the same kinds of losses each."""
     alike: dict[Hashable, dict[Hashable, list[_Member]]] = defaultdict(dict)
     stacks = []
     for member in members:
@@ -324,16 +323,25 @@ def _stacks(members: list[_Member]) -> list[list[list[_Member]]]:
         else:
             alike[shape].setdefault(member.group, []).append(member)
     for by_group in alike.values():
-        by_size = defaultdict(list)
+        by_kinds = defaultdict(list)
         for group in by_group.values():
             # A batch of all that are trained at once has to fit into the memory.
             at_once = group[0].at_once()
+            group = _by_kind(group)
             for part in gen_batches(len(group), at_once):
-                by_size[part.stop - part.start].append(group[part])
-        for size, groups in by_size.items():
-            at_once = max(1, groups[0][0].at_once() // size)
+                kinds = tuple(member.net.criterion_.kind for member in group[part])
+                by_kinds[kinds].append(group[part])
+        for kinds, groups in by_kinds.items():
+            at_once = max(1, groups[0][0].at_once() // len(kinds))
             stacks += [groups[part] for part in gen_batches(len(groups), at_once)]
     return stacks
+
+
+def _by_kind(group: list[_Member]) -> list[_Member]:
+    """Members with one kind of loss behind each other."""
+    kinds = [member.net.criterion_.kind for member in group]
+    order = sorted(range(len(group)), key=lambda i: kinds.index(kinds[i]))
+    return [group[i] for i in order]
 
 
 def _train(groups: list[list[_Member]]) -> None:

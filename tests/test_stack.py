@@ -99,10 +99,44 @@ class Own(Step):
         return max(self.at, 1) * h * (1 - h)
 
 
-def test_steps_of_others_are_stacked_only_if_they_are_equal(stacks):
+def test_steps_of_others_are_stacked_as_kinds_of_their_own(stacks):
     models = [model(step=Own(at), metric=m) for at in (5, 9) for m in ("f1", "f2")]
     assert_each_as_if_alone(models, *DATA)
-    assert stacks == [[2], [2]]
+    assert stacks == [[4]]
+
+
+KINDS = [
+    {"loss": "bce"},
+    {"step": "identity"},
+    {"L": 5},
+    {"loss": "weighted_bce"},
+    {"L": 20, "metric": "mcc"},
+    {"threshold": [0.3, 0.6]},
+    {"memory": 0.5},
+    {"loss": "hybrid"},
+]
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 300])
+def test_losses_of_all_kinds_are_stacked(stacks, batch_size):
+    X, y = DATA
+    models = [model(batch_size=batch_size, **kind) for kind in KINDS for _ in FOLDS]
+    assert_each_as_if_alone(models, X, y, rows=FOLDS * len(KINDS))
+    assert stacks == [[8, 8, 8]]
+
+
+def test_losses_of_all_kinds_in_pieces(stacks, monkeypatch):
+    monkeypatch.setattr("sk_anyloss.feed.PIECE_SIZE", 2000)
+    X, y = DATA
+    kinds = [*KINDS[:3], {"loss": "pairs", "metric": "roc_auc"}]
+    models = [model(batch_size=300, **kind) for kind in kinds]
+    stacked = assert_each_as_if_alone(models, X, y, rtol=1e-8)
+    assert stacks == [[4]]
+    monkeypatch.undo()
+    for one, whole in zip(stacked, models, strict=True):
+        np.testing.assert_allclose(
+            one.decision_function(X), whole.fit(X, y).decision_function(X), rtol=1e-8
+        )
 
 
 def test_folds_times_settings(stacks):
