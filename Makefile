@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint format wheel bench-speed clean
 
 demo: $(READY)
-	$(BIN)/python -m sk_anyloss
+	$(BIN)/python -m sk_anyloss compare
 
 test: lint
 	$(BIN)/python -m pytest -n 2

@@ -1,0 +1,42 @@
+"""From a table to a verdict: what training on the metric brings, on these rows.
+
+>>> from sk_anyloss.compare import compare
+>>> from sk_anyloss.compare.tables import built_in
+>>> table = built_in()
+>>> found = compare(
+...     table.X, table.y, metric="f1", methods=["anyloss", "logistic"], folds=3
+... )
+>>> found.winner in ("anyloss", "logistic")
+True
+"""
+
+from sk_anyloss.compare.comparison import Comparison
+from sk_anyloss.compare.core import compare, compare_tables
+from sk_anyloss.compare.methods import (
+    default_methods,
+    get_method,
+    method_names,
+    register_method,
+)
+from sk_anyloss.compare.tables import (
+    Table,
+    TableError,
+    built_in,
+    make_table,
+    read_table,
+)
+
+__all__ = [
+    "Comparison",
+    "Table",
+    "TableError",
+    "built_in",
+    "compare",
+    "compare_tables",
+    "default_methods",
+    "get_method",
+    "make_table",
+    "method_names",
+    "read_table",
+    "register_method",
+]

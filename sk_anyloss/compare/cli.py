@@ -1,0 +1,212 @@
+"""``python -m sk_anyloss``: compare methods on a table, and apply the winner."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import cpu_count
+
+from sk_anyloss import __version__
+from sk_anyloss.compare import saved
+from sk_anyloss.compare.comparison import ALSO
+from sk_anyloss.compare.core import compare_tables
+from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.tables import TableError, built_in, read_table
+from sk_anyloss.metrics import metric_names
+
+__all__ = ["main"]
+
+COMPARE = """
+Is training on the metric better than resampling, class weights or a tuned threshold,
+on your data, and by how much? Every method is fitted on the same folds; the answer
+comes as a table, a sentence with its probability, and a page to show to others.
+
+  python -m sk_anyloss compare                                 built-in data
+  python -m sk_anyloss compare data.csv --target churned       your own
+  python -m sk_anyloss compare data.csv --target y --positive yes --metric gmean
+
+A run that is stopped goes on where it was when the same command is given again.
+"""
+PREDICT = """
+Label new rows with a model that "compare --save" has stored.
+
+  python -m sk_anyloss predict results/model.skops new.csv --output labelled.csv
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command of the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Its words; by default those that the program was started with.
+
+    Returns
+    -------
+    code : int
+        0 if all went well, 2 for input that cannot be used, 130 if interrupted.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return int(options.run(options))
+    except (TableError, ValueError) as error:
+        print(f"{error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\nInterrupted. What is finished is kept; the same command goes on.",
+            file=sys.stderr,
+        )
+        return 130
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    print(f"Note: {message}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sk_anyloss", description="Train a classifier for the metric you report."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    shape = argparse.RawDescriptionHelpFormatter
+    compare = commands.add_parser(
+        "compare", help="which method is best on my data", formatter_class=shape,
+        description=COMPARE,
+    )  # fmt: skip
+    compare.set_defaults(run=_compare)
+    add = compare.add_argument
+    add(
+        "data", nargs="*",
+        help=".csv, .parquet or .npz files, or openml:<name or id>; none: built-in",
+    )  # fmt: skip
+    add("--target", help="the column to predict")
+    add("--positive", help="the label to find; by default the rarer of two")
+    add("--metric", default="f1", help="what to compare by (f1); see --list")
+    add(
+        "--methods", default=None,
+        help="names with commas between them, or 'all'; see --list",
+    )  # fmt: skip
+    add("--also", default=None, help="other metrics to tell of, with commas")
+    add("--folds", type=int, default=10, help="stratified folds (10)")
+    add("--repeats", type=int, default=1, help="how often to split anew (1)")
+    add("--groups", help="a column that says which rows belong together")
+    add(
+        "--rope", type=float, default=0.01, help="differences that do not matter (0.01)"
+    )
+    add("--jobs", type=int, default=cpu_count(), help="processes (all cores)")
+    add(
+        "--dask", metavar="tcp://HOST:PORT", help="a Dask scheduler to send the work to"
+    )
+    add("--seed", type=int, default=0, help="of everything that is drawn (0)")
+    add("--time-limit", type=float, help="seconds after which nothing more is begun")
+    add("--output", type=Path, default=Path("results"), help="folder (results)")
+    add(
+        "--save", metavar="NAME", default=None,
+        help="fit the winner on all rows and store it under this name in the folder",
+    )  # fmt: skip
+    add("--list", action="store_true", help="show all methods and metrics, and stop")
+    add("--quiet", action="store_true", help="no progress bar")
+    predict = commands.add_parser(
+        "predict", help="apply a stored model", formatter_class=shape,
+        description=PREDICT,
+    )  # fmt: skip
+    predict.set_defaults(run=_predict)
+    predict.add_argument("model", type=Path, help="what compare --save has stored")
+    predict.add_argument("data", type=Path, help="a .csv or .parquet file of new rows")
+    predict.add_argument(
+        "--output", type=Path, default=None, help="a .csv file; by default the terminal"
+    )
+    return parser
+
+
+def _list() -> int:
+    print("Methods (* compared by default):")
+    usual = default_methods()
+    for name in method_names():
+        star = "*" if name in usual else " "
+        print(f"  {star} {name:<22} {get_method(name).title}")
+    print("\nMetrics:\n  " + ", ".join(metric_names()))
+    print("  and any f<beta> such as f0.5, or precision@recall>=0.8 and the like")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    if options.list:
+        return _list()
+    tables = [
+        read_table(source, options.target, options.positive, options.groups)
+        for source in options.data
+    ] or [built_in(options.seed)]
+    for table in tables:
+        print(table.describe())
+        for note in table.notes:
+            print(f"  {note}")
+    progress: Any = None
+    if not options.quiet:
+        from tqdm import tqdm
+
+        progress = tqdm
+    methods = options.methods
+    if methods not in (None, "all"):
+        methods = [name.strip() for name in methods.split(",") if name.strip()]
+    start = time.perf_counter()
+    found = compare_tables(
+        tables,
+        options.metric,
+        methods=methods,
+        folds=options.folds,
+        repeats=options.repeats,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        output=options.output,
+        dask=options.dask,
+        time_limit=options.time_limit,
+        progress=progress,
+        also=ALSO if options.also is None else options.also.split(","),
+        rope=options.rope,
+    )
+    if not found.folds:
+        raise ValueError("--time-limit was over before the first fold was begun.")
+    print(f"\n{found.text()}\n")
+    if options.time_limit is not None:
+        expected = len(found.methods) * options.folds * options.repeats * len(tables)
+        if len(found.folds) < expected:
+            print(
+                f"Time was over after {len(found.folds)} of {expected} fits; the same "
+                "command goes on.\n"
+            )
+    page = found.report(options.output)
+    print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
+    if options.save:
+        print(f"Model: {saved.save(found, options.output / options.save)}")
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    path = options.data
+    if not path.is_file():
+        raise TableError(f"There is no file {str(path)!r}.")
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    if path.suffix.lower() not in readers:
+        raise TableError(f"{str(path)!r} must be a .csv or .parquet file.")
+    try:
+        frame = readers[path.suffix.lower()](path)
+    except Exception as error:
+        raise TableError(f"{str(path)!r} cannot be read: {error}") from error
+    found = saved.predict(options.model, frame)
+    found.to_csv(options.output or sys.stdout, index=False)
+    if options.output:
+        print(f"{len(found):,} rows labelled: {options.output}", file=sys.stderr)
+    return 0

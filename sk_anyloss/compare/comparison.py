@@ -1,0 +1,348 @@
+"""The result of a comparison: table, ranks, verdict and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.store import Fold
+from sk_anyloss.compare.tables import Table
+from sk_anyloss.compare.verdict import Verdict, judge, judge_many
+from sk_anyloss.counts import Counts
+from sk_anyloss.metrics import Metric, metric_name
+from sk_anyloss.scoring import evaluate
+
+__all__ = ["Comparison"]
+
+#: What else is told of every method.
+ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
+SHOWN = {
+    "f1": "F1",
+    "gmean": "G-mean",
+    "balanced_accuracy": "balanced accuracy",
+    "mcc": "MCC",
+}
+
+
+def shown(metric: str | Metric) -> str:
+    """What a metric is called in sentences and pictures.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.comparison import shown
+    >>> shown("gmean"), shown("recall")
+    ('G-mean', 'recall')
+    """
+    name = metric_name(metric)
+    return SHOWN.get(name, name.replace("_", " "))
+
+
+class Comparison:
+    """What :func:`sk_anyloss.compare.compare` found.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The data sets.
+    folds : sequence of Fold
+        What every method did on every fold.
+    methods : sequence of str
+        Their names.
+    metric : str or callable
+        What is compared.
+    also : sequence of str or callable
+        Other metrics to tell of.
+    settings : dict
+        What was asked for.
+    rope : float
+        Differences within it count as none.
+
+    Attributes
+    ----------
+    results : DataFrame
+        A row a data set, method, fold and metric.
+    table : DataFrame
+        A row a method, the best one first: mean and deviation of the metric, mean rank
+        over the folds, means of the other metrics, median time of a fit, the pooled
+        confusion matrix, and how many folds failed.
+    winner : str
+        The method with the best mean.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        folds: Sequence[Fold],
+        methods: Sequence[str],
+        metric: str | Metric,
+        also: Sequence[str | Metric] = ALSO,
+        settings: dict[str, Any] | None = None,
+        rope: float = 0.01,
+    ) -> None:
+        self.tables, self.methods, self.metric = list(tables), list(methods), metric
+        places = {name: i for i, name in enumerate(methods)}
+        self.folds = sorted(folds, key=lambda f: (f.data, f.fold, places[f.method]))
+        names = {metric_name(other): other for other in (metric, *also)}
+        self.metrics = names
+        self.settings, self.rope = settings or {}, rope
+
+    @property
+    def name(self) -> str:
+        """The metric, as it is called in sentences."""
+        return shown(self.metric)
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """A row a data set, method, fold and metric."""
+        rows = []
+        for fold in self.folds:
+            counts = dict(zip(("tn", "fp", "fn", "tp"), fold.counts, strict=False))
+            facts = {"data": fold.data, "method": fold.method, "fold": fold.fold}
+            for name, metric in self.metrics.items():
+                score = np.nan
+                if not fold.failed:
+                    score = float(evaluate(metric, Counts(*map(float, fold.counts))))
+                rest = {"seconds": fold.seconds, **counts, "failed": fold.failed}
+                rows.append({**facts, "metric": name, "score": score, **rest})
+        return pd.DataFrame(rows)
+
+    def scores(self, data: str | None = None) -> pd.DataFrame:
+        """Scores of the metric: a row a fold, a column a method.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Which data set; all by default.
+
+        Returns
+        -------
+        scores : DataFrame
+            NaN where a method has failed or has not been run.
+        """
+        rows = self.results[self.results["metric"] == metric_name(self.metric)]
+        if data is not None:
+            rows = rows[rows["data"] == data]
+        table = rows.pivot(index=["data", "fold"], columns="method", values="score")
+        return table.reindex(columns=self.methods)
+
+    def table_of(self, data: str | None = None) -> pd.DataFrame:
+        """As ``table``, for one data set.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Which one; all by default.
+
+        Returns
+        -------
+        table : DataFrame
+            A row a method, the best one first.
+        """
+        scores = self.scores(data)
+        rows = self.results if data is None else self.results.query("data == @data")
+        means = rows.pivot_table(
+            index="method", columns="metric", values="score", dropna=False
+        ).reindex(self.methods)
+        by_method = rows[rows["metric"] == metric_name(self.metric)].groupby("method")
+        table = pd.DataFrame(
+            {
+                "title": [get_method(name).title for name in self.methods],
+                "mean": scores.mean(),
+                "std": scores.std(ddof=0),
+                "rank": scores.rank(axis=1, ascending=False).mean(),
+                **{
+                    name: means[name]
+                    for name in self.metrics
+                    if name != metric_name(self.metric)
+                },
+                "seconds": by_method["seconds"].median(),
+                **{name: by_method[name].sum() for name in ("tn", "fp", "fn", "tp")},
+                "failed": by_method["failed"].agg(lambda why: (why != "").sum()),
+            },
+            index=self.methods,
+        )
+        table.index.name = "method"
+        return table.sort_values(["mean", "rank"], ascending=[False, True])
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a method, the best one first."""
+        return self.table_of()
+
+    @property
+    def winner(self) -> str:
+        """The method with the best mean."""
+        best = self.table["mean"].dropna()
+        if best.empty:
+            raise ValueError(f"Every method failed: {self.failures()[0]}")
+        return str(best.index[0])
+
+    def failures(self) -> list[str]:
+        """What failed, how often and why.
+
+        Returns
+        -------
+        sentences : list of str
+            One a method and reason.
+        """
+        failed = [fold for fold in self.folds if fold.failed]
+        found: dict[tuple[str, str, str], int] = {}
+        for fold in failed:
+            key = fold.data, fold.method, fold.failed
+            found[key] = found.get(key, 0) + 1
+        return [
+            f"{get_method(method).title} failed on {n} folds of {data}: {why}"
+            for (data, method, why), n in found.items()
+        ]
+
+    def verdicts(self, data: str | None = None) -> list[Verdict]:
+        """The method to judge against every other one, the strongest other one first.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Which data set; all by default.
+
+        Returns
+        -------
+        verdicts : list of Verdict
+            By the Bayesian correlated t-test on one data set, by the Bayesian sign test
+            on several.
+        """
+        if data is None and len(self.tables) == 1:
+            data = self.tables[0].name
+        scores, order = self.scores(data), list(self.table_of(data).index)
+        order = [name for name in order if scores[name].notna().any()]
+        ours = [name for name in order if get_method(name).ours]
+        if "anyloss_cv" in ours:
+            ours = ["anyloss_cv"]
+        one = (ours or order)[0]
+        others = [name for name in order if name != one]
+        repeats = int(self.settings.get("repeats", 1))
+        found = []
+        for other in others:
+            both = scores[[one, other]].dropna()
+            if data is None:
+                both = both.groupby(level="data").mean()
+            if len(both) < 2:
+                continue
+            pair = both[one].to_numpy(), both[other].to_numpy()
+            if data is None:
+                chances = judge_many(*pair, self.rope)
+            else:
+                whole = len(both) == len(scores)
+                chances = judge(*pair, self.rope, repeats if whole else 1)
+            mean = float((pair[0] - pair[1]).mean())
+            titles = get_method(one).title, get_method(other).title
+            found.append(Verdict(*titles, self.name, *chances, mean, self.rope))
+        return found
+
+    def verdict(self, data: str | None = None) -> str:
+        """The method to judge against the strongest other one, in a sentence.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Which data set; all by default.
+
+        Returns
+        -------
+        sentence : str
+            Which of the two is better, with what probability and by how much.
+        """
+        found = self.verdicts(data)
+        if not found:
+            return "There are too few finished folds for a verdict."
+        others = [v for v in found if not self._is_ours(v.other)]
+        return str((others or found)[0])
+
+    def _is_ours(self, title: str) -> bool:
+        return any(m.ours for m in map(get_method, self.methods) if m.title == title)
+
+    def text(self) -> str:
+        """The table and the verdict for a terminal.
+
+        Returns
+        -------
+        text : str
+            Some lines.
+        """
+        lines = []
+        several = len(self.tables) > 1
+        for table in self.tables:
+            lines += [table.describe(), "", self._rows(table.name), ""]
+            lines += [self.verdict(table.name), ""]
+        if several:
+            lines += [f"All {len(self.tables)} data sets", "", self._rows(None), ""]
+            lines += [self.verdict(), ""]
+        return "\n".join(lines + self.failures()).rstrip()
+
+    def _rows(self, data: str | None) -> str:
+        found = self.table_of(data)
+        width = max(len(title) for title in found["title"])
+        others = [n for n in self.metrics if n != metric_name(self.metric)]
+        heads = [self.name, "rank", *map(shown, others), "s/fit"]
+        widths = [15, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
+        pairs = list(zip(heads, widths, strict=True))
+        lines = ["  " + " " * width + "".join(f"{h:>{w}}" for h, w in pairs)]
+        for title, row in zip(found["title"], found.to_dict("records"), strict=True):
+            cells = [f"{row['mean']:.3f} ± {row['std']:.3f}", f"{row['rank']:.1f}"]
+            cells += [f"{row[name]:.3f}" for name in others] + [f"{row['seconds']:.2f}"]
+            shares = zip(cells, widths, strict=True)
+            failed = f"  {row['failed']} failed" if row["failed"] else ""
+            line = f"  {title:<{width}}" + "".join(f"{c:>{w}}" for c, w in shares)
+            lines.append(line + failed)
+        return "\n".join(lines)
+
+    def plot(self, data: str | None = None) -> Any:
+        """Scores of all methods, the best one on top.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Which data set; all by default.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+            To show or save.
+        """
+        from sk_anyloss.compare.pictures import scores
+
+        return scores(self, data)
+
+    def report(self, folder: str | Path) -> Path:
+        """Write ``report.html``, ``results.csv`` and ``.parquet``, and all pictures.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; made if it is not there.
+
+        Returns
+        -------
+        page : Path
+            The report.
+        """
+        from sk_anyloss.compare.report import write_report
+
+        return write_report(self, Path(folder))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from sk_anyloss.compare.report import html_table
+
+        names = [table.name for table in self.tables]
+        parts = [
+            f"<h4>{name}</h4>{html_table(self, name)}<p>{self.verdict(name)}</p>"
+            for name in names
+        ]
+        return "".join(parts)

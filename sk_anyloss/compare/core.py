@@ -1,0 +1,185 @@
+"""The comparison, from Python."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import sk_anyloss
+from sk_anyloss.compare.comparison import ALSO, Comparison
+from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.run import run, splits
+from sk_anyloss.compare.store import Store
+from sk_anyloss.compare.tables import Table, make_table
+from sk_anyloss.curves import Curve
+from sk_anyloss.metrics import Metric, get_metric, metric_name
+
+__all__ = ["compare", "compare_tables"]
+
+
+def compare(
+    X: Any,
+    y: Any,
+    metric: str | Metric = "f1",
+    *,
+    methods: Sequence[str] | str | None = None,
+    positive: Any = None,
+    groups: Any = None,
+    name: str = "data",
+    **options: Any,
+) -> Comparison:
+    """Compare methods on rows and labels.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+        The columns to predict from, of any kinds, with gaps or without.
+    y : array-like of shape (n,)
+        The labels.
+    metric : str or callable, default='f1'
+        What to compare by, and what the methods that can aim at.
+    methods : sequence of str or 'all', default=None
+        Names from :func:`sk_anyloss.compare.method_names`; by default a selection.
+    positive : label, default=None
+        The positive label; by default the rarer of two.
+    groups : str or array-like of shape (n,), default=None
+        Which rows belong together, and are never in two folds.
+    name : str, default='data'
+        What to call the data.
+    **options
+        As for :func:`compare_tables`: ``folds``, ``repeats``, ``seed``, ``n_jobs``,
+        ``output``, ``dask``, ``time_limit``, ``progress``, ``also`` and ``rope``.
+
+    Returns
+    -------
+    comparison : Comparison
+        With ``table``, ``results``, ``verdict()``, ``plot()`` and ``report(folder)``;
+        shown as HTML in a notebook.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss.compare import compare
+    >>> X, y = make_classification(300, weights=[0.8], random_state=0)
+    >>> found = compare(X, y, "gmean", methods=["anyloss", "bce"], folds=3)
+    >>> print(found.verdict())
+    AnyLoss ... BCE on G-mean with probability ...
+    """
+    table = make_table(X, y, positive, groups, name)
+    return compare_tables([table], metric, methods=methods, **options)
+
+
+def compare_tables(
+    tables: Sequence[Table],
+    metric: str | Metric = "f1",
+    *,
+    methods: Sequence[str] | str | None = None,
+    folds: int = 10,
+    repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    output: str | Path | None = None,
+    dask: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[..., Any] | None = None,
+    also: Sequence[str | Metric] = ALSO,
+    rope: float = 0.01,
+) -> Comparison:
+    """Compare methods on one or more tables.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        From :func:`make_table` or :func:`read_table`.
+    metric : str or callable, default='f1'
+        What to compare by.
+    methods : sequence of str or 'all', default=None
+        Names; by default a selection.
+    folds : int, default=10
+        Number of stratified folds.
+    repeats : int, default=1
+        How often to split anew.
+    seed : int, default=0
+        Of the folds and of the methods.
+    n_jobs : int, default=None
+        Number of processes; None is one.
+    output : path, default=None
+        A folder to keep every finished fold in. The same call goes on where it was.
+    dask : str, default=None
+        Address of a Dask scheduler to send the work to.
+    time_limit : float, default=None
+        Seconds after which nothing more is begun.
+    progress : callable, default=None
+        ``tqdm`` or the like.
+    also : sequence of str or callable
+        Other metrics to tell of.
+    rope : float, default=0.01
+        Differences within it count as none.
+
+    Returns
+    -------
+    comparison : Comparison
+        What was found.
+    """
+    names = check_methods(methods)
+    if isinstance(get_metric(metric), Curve):
+        raise ValueError(
+            f"metric={metric!r} is about all thresholds, and methods are compared by "
+            "what they decide; take one such as 'f1', 'gmean' or 'mcc'."
+        )
+    for other in also:
+        get_metric(other)
+    for option, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
+        if not isinstance(value, numbers.Integral) or value < least:
+            raise ValueError(
+                f"{option} must be a whole number of at least {least}, got {value!r}."
+            )
+    if len({table.name for table in tables}) < len(tables):
+        raise ValueError("Two tables have the same name; give them different ones.")
+    parts = {table.name: splits(table, folds, repeats, seed) for table in tables}
+    settings = {
+        "data": {table.name: table.fingerprint() for table in tables},
+        "metric": metric_name(metric),
+        "folds": folds,
+        "repeats": repeats,
+        "seed": seed,
+        "sk_anyloss": sk_anyloss.__version__,
+    }
+    store = Store(None if output is None else Path(output), settings)
+    done = run(
+        tables,
+        names,
+        metric,
+        parts,
+        store,
+        seed=seed,
+        n_jobs=n_jobs,
+        dask=dask,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    shown = {**settings, "methods": ", ".join(names), "rope": rope}
+    return Comparison(tables, done, names, metric, also, shown, rope)
+
+
+def check_methods(methods: Sequence[str] | str | None) -> list[str]:
+    """Names of methods, none of them twice.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.core import check_methods
+    >>> check_methods(["bce", "anyloss", "bce"])
+    ['bce', 'anyloss']
+    """
+    if methods is None:
+        return default_methods()
+    if isinstance(methods, str):
+        methods = method_names() if methods == "all" else [methods]
+    names = list(dict.fromkeys(methods))
+    if not names:
+        raise ValueError("There is no method to compare; name at least one.")
+    for name in names:
+        get_method(name)
+    return names

@@ -1,0 +1,225 @@
+"""Methods times folds, through joblib: here, on many cores, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, parallel_config
+from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.store import Fold, Store
+from sk_anyloss.compare.tables import Table, TableError
+from sk_anyloss.metrics import Metric
+
+__all__ = ["make_model", "run", "splits"]
+
+
+def splits(
+    table: Table, folds: int, repeats: int = 1, seed: int = 0
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Stratified folds, of whole groups if there are groups.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.run import splits
+    >>> from sk_anyloss.compare.tables import built_in
+    >>> len(splits(built_in(), folds=5, repeats=2))
+    10
+    """
+    least = int(min(table.y.sum(), len(table.y) - table.y.sum()))
+    if folds > least:
+        raise TableError(
+            f"{folds} folds need at least {folds} rows of each class, and {table.name} "
+            f"has {least} of one; use --folds {max(least, 2)} or fewer."
+        )
+    result = []
+    for repeat in range(repeats):
+        kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
+        splitter = kind(folds, shuffle=True, random_state=seed + repeat)
+        result += list(splitter.split(np.zeros(len(table.y)), table.y, table.groups))
+    for train, test in result:
+        if min(len(np.unique(table.y[part])) for part in (train, test)) < 2:
+            raise TableError(
+                f"A fold of {table.name} has one class only, since the groups cannot "
+                "be split; use fewer folds."
+            )
+    return result
+
+
+def make_model(method: str, metric: str | Metric, seed: int, X: Any) -> BaseEstimator:
+    """A method behind what makes numbers without gaps of the columns.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+    metric : str or callable
+        What to aim at.
+    seed : int
+        Of everything that is drawn.
+    X : DataFrame or array
+        What it will be fitted on.
+
+    Returns
+    -------
+    model : Pipeline
+        Not fitted.
+    """
+    from imblearn.pipeline import Pipeline
+
+    steps: list[tuple[str, BaseEstimator]] = []
+    if isinstance(X, pd.DataFrame):
+        from skrub import TableVectorizer
+
+        steps.append(("columns", TableVectorizer()))
+    steps.append(("gaps", SimpleImputer(strategy="median", keep_empty_features=True)))
+    steps.append(("model", get_method(method).build(metric, seed)))
+    return Pipeline(steps)
+
+
+def run_fold(
+    X: Any,
+    y: np.ndarray,
+    name: str,
+    method: str,
+    model: BaseEstimator,
+    fold: int,
+    train: np.ndarray,
+    test: np.ndarray,
+) -> Fold:
+    """Fit on some rows and decide on others; what fails is told of, not raised."""
+    rows = X.iloc if isinstance(X, pd.DataFrame) else X
+    start = time.perf_counter()
+    try:
+        # One thread: the same result to the last bit, wherever it is computed.
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(rows[train], y[train])
+            seconds = time.perf_counter() - start
+            decided = model.predict(rows[test])
+            scores = _scores(model, rows[test])
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        why = f"{type(error).__name__}: {lines[0]}"[:300]
+        return Fold(name, method, fold, time.perf_counter() - start, failed=why)
+    counts = confusion_matrix(y[test], decided, labels=[0, 1]).ravel().tolist()
+    return Fold(name, method, fold, seconds, counts, test, scores)
+
+
+def _scores(model: BaseEstimator, X: Any) -> np.ndarray:
+    """Scores of the positive class; 0.5 where a classifier decides by them."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
+    return np.asarray(model.decision_function(X), dtype=float)
+
+
+def run(
+    tables: Sequence[Table],
+    methods: Sequence[str],
+    metric: str | Metric,
+    parts: dict[str, list[tuple[np.ndarray, np.ndarray]]],
+    store: Store,
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    dask: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[..., Any] | None = None,
+) -> list[Fold]:
+    """Every method on every fold of every table, except what the store has.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The data sets.
+    methods : sequence of str
+        Names.
+    metric : str or callable
+        What the methods aim at.
+    parts : dict of name to list of pairs of arrays
+        The folds of each table.
+    store : Store
+        Where finished folds are kept.
+    seed : int, default=0
+        Of the methods.
+    n_jobs : int, default=None
+        Number of processes.
+    dask : str, default=None
+        Address of a Dask scheduler to send the work to.
+    time_limit : float, default=None
+        Seconds after which nothing more is begun.
+    progress : callable, default=None
+        ``tqdm`` or the like.
+
+    Returns
+    -------
+    folds : list of Fold
+        All that are finished, those that failed among them.
+    """
+    done, todo = [], []
+    for table in tables:
+        for k in range(len(parts[table.name])):
+            for method in methods:
+                found = store.find(table.name, method, k)
+                if found is None:
+                    todo.append((table, method, k))
+                else:
+                    done.append(found)
+    end = None if time_limit is None else time.monotonic() + time_limit
+
+    def jobs() -> Iterator[Any]:
+        for table, method, k in todo:
+            if end is not None and time.monotonic() > end:
+                return
+            model = make_model(method, metric, seed, table.X)
+            task = table.name, method, model, k, *parts[table.name][k]
+            yield delayed(run_fold)(table.X, table.y, *task)
+
+    total = len(done) + len(todo)
+    bar = progress(total=total, initial=len(done), unit="fit") if progress else None
+    with _where(dask, tables):
+        finished = Parallel(
+            n_jobs=-1 if dask else n_jobs,
+            return_as="generator_unordered",
+            pre_dispatch="all" if dask and end is None else "2*n_jobs",
+            batch_size=1,
+        )(jobs())
+        try:
+            for fold in finished:
+                store.keep(fold)
+                done.append(fold)
+                if bar is not None:
+                    bar.update()
+        finally:
+            if bar is not None:
+                bar.close()
+    return done
+
+
+@contextmanager
+def _where(dask: str | None, tables: Sequence[Table]) -> Iterator[None]:
+    if dask is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ValueError("--dask needs dask: pip install 'sk_anyloss[dask]'") from error
+    try:
+        client = Client(dask, timeout=20)
+    except OSError as error:
+        raise ValueError(f"There is no Dask scheduler at {dask!r}.") from error
+    data = [part for table in tables for part in (table.X, table.y)]
+    with client, parallel_config("dask", client=client, scatter=data):
+        yield

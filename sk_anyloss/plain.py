@@ -1,0 +1,196 @@
+"""Fitted networks as plain arrays: to be stored safely, and applied without torch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import erf, expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from sk_anyloss._decisions import DecidesByLogOdds
+from sk_anyloss.classifier import AnyLossClassifier
+from sk_anyloss.metrics import Metric
+from sk_anyloss.model_selection import AnyLossClassifierCV, _logit
+
+__all__ = ["PlainClassifier", "to_plain"]
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "gelu": lambda x: x * (0.5 + 0.5 * erf(x / np.sqrt(2))),
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
+    "relu": lambda x: np.maximum(x, 0),
+    "sigmoid": expit,
+    "silu": lambda x: x * expit(x),
+    "tanh": np.tanh,
+}
+
+
+class PlainClassifier(DecidesByLogOdds, BaseEstimator):
+    """What a fitted estimator of this package has learned, in numpy arrays.
+
+    Made by :func:`to_plain`; it predicts, and is not fitted again.
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        What ``score`` is.
+    """
+
+    def __init__(self, metric: str | Metric = "f1") -> None:
+        self.metric = metric
+
+    def fit(self, X: Any, y: Any) -> PlainClassifier:
+        """Refuse: what was learned is all there is."""
+        raise ValueError(
+            "PlainClassifier holds what another estimator has learned, and cannot be "
+            "fitted; fit that one anew."
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "networks_")
+
+    def _log_odds(self, X: Any) -> np.ndarray:
+        if issparse(X):
+            X = X.toarray()
+        logits = [_forward(network, X) for network in self.networks_]
+        if len(logits) == 1:
+            return logits[0] - self.cuts_[0]
+        pairs = zip(logits, self.cuts_, self.shares_, strict=True)
+        return _logit(np.sum([expit(z - cut) * w for z, cut, w in pairs], axis=0))
+
+    @property
+    def _cut(self) -> float:  # type: ignore[override]
+        return self.cut_
+
+
+def _forward(network: dict[str, Any], X: np.ndarray) -> np.ndarray:
+    """Logits of one network."""
+    X = X.astype(network["weights"][0].dtype, copy=False)
+    if network["pieces"] is not None:
+        X = X[:, network["pieces"]]
+    if network["mean"] is not None:
+        X = X - network["mean"]
+    if network["scale"] is not None:
+        X = X / network["scale"]
+    if network["pieces"] is not None:
+        X = X.clip(-1, 1)
+    *hidden, output = zip(network["weights"], network["biases"], strict=True)
+    for i, (weight, bias) in enumerate(hidden):
+        X = X @ weight.T + bias
+        if network["norms"]:
+            norm = network["norms"][i]
+            spread = np.sqrt(norm["running_var"] + norm["eps"])
+            X = (X - norm["running_mean"]) / spread * norm["weight"] + norm["bias"]
+        X = ACTIVATIONS[network["activation"]](X)
+    return (X @ output[0].T + output[1])[:, 0]
+
+
+def to_plain(model: Any) -> Any:
+    """A copy of a fitted model with its networks as arrays.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: one of this package, or one that has such inside, as a pipeline, a
+        search or a tuned threshold has.
+
+    Returns
+    -------
+    model : estimator
+        Predicts the same, to rounding, and holds nothing of torch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss import AnyLossClassifier
+    >>> from sk_anyloss.plain import to_plain
+    >>> X, y = make_classification(200, random_state=0)
+    >>> model = AnyLossClassifier(random_state=0).fit(X, y)
+    >>> bool((to_plain(model).predict(X) == model.predict(X)).all())
+    True
+    """
+    if isinstance(model, (AnyLossClassifier, AnyLossClassifierCV)):
+        return _plain(model)
+    return _with_plain_parts(model)
+
+
+def _with_plain_parts(value: Any) -> Any:
+    """A copy of an object whose parts are plain, itself if none is one of ours."""
+    if isinstance(value, (AnyLossClassifier, AnyLossClassifierCV)):
+        return _plain(value) if value.__sklearn_is_fitted__() else _unfitted(value)
+    if isinstance(value, (list, tuple)):
+        parts = [_with_plain_parts(part) for part in value]
+        same = all(a is b for a, b in zip(parts, value, strict=True))
+        return value if same else type(value)(parts)
+    if isinstance(value, BaseEstimator):
+        changed = {
+            name: new
+            for name, old in vars(value).items()
+            if (new := _with_plain_parts(old)) is not old
+        }
+        if changed:
+            value = copy.copy(value)
+            vars(value).update(changed)
+    return value
+
+
+def _unfitted(model: Any) -> PlainClassifier:
+    """In place of a model that another one was made from."""
+    return PlainClassifier(model.metric)
+
+
+def _plain(model: AnyLossClassifier | AnyLossClassifierCV) -> PlainClassifier:
+    check_is_fitted(model)
+    plain = PlainClassifier(model.metric)
+    for name in ("classes_", "pos_label_", "n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(plain, name, getattr(model, name))
+    if isinstance(model, AnyLossClassifier):
+        members = [(model, 0.0, 1.0)]
+    else:
+        members = [
+            (network, network._cut + trial.cut, 1 / len(trial.models))
+            for trial in model._trials
+            for network in trial.models
+        ]
+    plain.networks_ = [_arrays(network) for network, _, _ in members]
+    plain.cuts_ = np.array([cut for _, cut, _ in members])
+    shares = np.array([share for _, _, share in members])
+    plain.shares_ = shares / shares.sum()
+    plain.cut_ = float(model._cut)
+    return plain
+
+
+def _arrays(model: AnyLossClassifier) -> dict[str, Any]:
+    module = model.net_.module_
+
+    def array(tensor: Any) -> Any:
+        return None if tensor is None else tensor.detach().cpu().numpy().copy()
+
+    if module.activation not in ACTIVATIONS:
+        raise ValueError(
+            f"activation={module.activation!r} is a function of torch, which cannot be "
+            f"stored as arrays; use one of {', '.join(sorted(ACTIVATIONS))}."
+        )
+    return {
+        "activation": module.activation,
+        "pieces": array(module.pieces),
+        "mean": array(module.mean),
+        "scale": array(module.scale),
+        "weights": [array(layer.weight) for layer in module.layers],
+        "biases": [array(layer.bias) for layer in module.layers],
+        "norms": [
+            {
+                "eps": norm.eps,
+                **{
+                    name: array(getattr(norm, name))
+                    for name in ("running_mean", "running_var", "weight", "bias")
+                },
+            }
+            for norm in module.norms
+        ],
+    }
