@@ -11,6 +11,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
 from sklearn.metrics import ConfusionMatrixDisplay
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -18,9 +19,10 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.baselines import get_baseline
-from sk_anyloss.demo import generated_9_to_1
 
-X, y = generated_9_to_1()
+X, y = make_classification(
+    400, 5, n_informative=3, n_redundant=1, weights=[0.9], class_sep=1.2, random_state=0
+)
 folds = StratifiedKFold(10, shuffle=True, random_state=0)
 models = {
     "trained for F1": AnyLossClassifier("f1", random_state=0),

@@ -121,7 +121,7 @@ def to_plain(model: Any) -> Any:
 def _with_plain_parts(value: Any) -> Any:
     """A copy of an object whose parts are plain, itself if none is one of ours."""
     if isinstance(value, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _plain(value) if value.__sklearn_is_fitted__() else _unfitted(value)
+        return _plain(value) if hasattr(value, "classes_") else _unfitted(value)
     if isinstance(value, (list, tuple)):
         parts = [_with_plain_parts(part) for part in value]
         same = all(a is b for a, b in zip(parts, value, strict=True))

@@ -52,9 +52,11 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
     seed = int(comparison.settings.get("seed", 0))
     model = make_model(method, comparison.metric, seed, table.X)
     model.fit(table.X, table.y)
+    frame = pd.DataFrame(table.X)
     facts = {
         "method": method,
-        "columns": [str(name) for name in pd.DataFrame(table.X).columns],
+        "columns": [str(name) for name in frame.columns],
+        "numbers": [str(n) for n in frame.select_dtypes("number").columns],
         "positive": str(table.positive),
         "negative": str(table.negative),
     }
@@ -132,26 +134,21 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
             f"The rows lack columns that the model needs: {', '.join(missing[:5])}"
             f"{more}."
         )
-    rows: Any = frame[columns]
-    if facts["columns"] != columns or not hasattr(model, "feature_names_in_"):
-        rows = _numbers(rows)
-    try:
-        positive = model.predict(rows).astype(bool)
-        scores = model.predict_proba(rows)[:, 1]
-    except (TypeError, ValueError) as error:
-        why = str(error).splitlines()[0]
-        raise TableError(f"The model cannot read these rows: {why}") from error
+    rows: Any = frame[columns].set_axis(facts["columns"], axis=1)
+    for name in facts["numbers"]:
+        values = rows[name].dropna()
+        strange = values[pd.to_numeric(values, errors="coerce").isna()]
+        if len(strange):
+            raise TableError(
+                f"The column {name!r} held numbers when the model was fitted, and now "
+                f"holds {strange.iloc[0]!r}."
+            )
+    if "columns" not in model.named_steps:  # Fitted on plain numbers.
+        rows = rows.to_numpy(float)
+    positive = model.predict(rows).astype(bool)
+    scores = model.predict_proba(rows)[:, 1]
     labels = np.where(positive, facts["positive"], facts["negative"])
     return pd.DataFrame({"label": labels, "score": scores})
-
-
-def _numbers(frame: pd.DataFrame) -> np.ndarray:
-    try:
-        return frame.to_numpy(float)
-    except ValueError as error:
-        raise TableError(
-            f"The model takes numbers, and there are others: {error}."
-        ) from (error)
 
 
 def _card(comparison: Comparison, method: str) -> str:

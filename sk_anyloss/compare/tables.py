@@ -20,6 +20,8 @@ __all__ = ["Table", "TableError", "built_in", "make_table", "read_table"]
 MANY_CLASSES = 2
 #: Share of distinct values from which a column of words or whole numbers is an ID.
 LIKE_AN_ID = 0.99
+#: Of a CSV file of more bytes it is asked first whether it fits into the memory.
+LARGE_FILE = 2**26
 
 
 class TableError(ValueError):
@@ -283,8 +285,7 @@ def _useful_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     for name in frame.columns:
         values = frame[name].dropna()
         real = pd.api.types.is_float_dtype(values) and (values % 1 != 0).any()
-        dates = pd.api.types.is_datetime64_any_dtype(values)
-        if real or dates or len(values) < 20:
+        if real or len(values) < 20 or _are_dates(values):
             continue
         if values.nunique() >= LIKE_AN_ID * len(values):
             warnings.warn(
@@ -295,6 +296,13 @@ def _useful_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
                 stacklevel=4,
             )
     return frame
+
+
+def _are_dates(values: pd.Series) -> bool:
+    if pd.api.types.is_numeric_dtype(values):
+        return False
+    first = pd.to_datetime(values.head(20), errors="coerce", format="mixed")
+    return bool(first.notna().all())
 
 
 def _some(values: Iterable[Any], most: int = 8) -> str:
@@ -312,7 +320,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
     if len(repeated):
         raise TableError(f"Column names come twice: {_some(repeated)}; rename them.")
     size = path.stat().st_size
-    if size > 2**26:
+    if size > LARGE_FILE:
         sample = pd.read_csv(path, nrows=10_000)
         on_disk = len(sample.to_csv(index=False).encode())
         need = 2.5 * size * sample.memory_usage(deep=True).sum() / on_disk

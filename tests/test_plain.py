@@ -1,0 +1,94 @@
+"""Networks as plain arrays: the same predictions, and nothing of torch."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import skops.io
+import torch
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
+from sk_anyloss.baselines import get_baseline
+from sk_anyloss.modules import activation_names
+from sk_anyloss.plain import PlainClassifier, to_plain
+
+X, Y = make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0)
+LABELS = np.array(["no", "yes"])[Y]
+
+
+def assert_same(model, X=X, rtol=1e-9):
+    plain = to_plain(model)
+    np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+    np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), rtol)
+    return plain
+
+
+@pytest.mark.parametrize("activation", activation_names())
+@pytest.mark.parametrize("batch_norm", [True, False])
+def test_every_activation(activation, batch_norm):
+    model = AnyLossClassifier(
+        hidden=(4, 3), activation=activation, batch_norm=batch_norm, max_epochs=5,
+        random_state=0,
+    )  # fmt: skip
+    plain = assert_same(model.fit(X, LABELS), rtol=1e-6)
+    assert plain.score(X, LABELS) == model.score(X, LABELS)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"hidden": ()},
+        {"standardize": False},
+        {"n_bins": 4},
+        {"threshold": 0.3},
+        {"pos_label": "no"},
+        {"metric": "precision@recall>=0.8"},
+    ],
+)
+def test_every_kind_of_network(params):
+    model = AnyLossClassifier(max_epochs=5, random_state=0, **params).fit(X, LABELS)
+    plain = assert_same(model)
+    sparse = scipy.sparse.csr_array(X)
+    np.testing.assert_array_equal(plain.predict(sparse), model.predict(X))
+
+
+def test_float32_stays_float32():
+    model = AnyLossClassifier(max_epochs=5, random_state=0)
+    plain = assert_same(model.fit(X.astype(np.float32), Y), X.astype(np.float32), 1e-4)
+    assert plain.networks_[0]["weights"][0].dtype == np.float32
+
+
+@pytest.mark.parametrize("params", [{}, {"ensemble": False}, {"tune_threshold": True}])
+def test_the_search(params):
+    model = AnyLossClassifierCV(
+        hidden=[(), (3,)], cv=3, max_epochs=5, random_state=0, **params
+    )
+    assert_same(model.fit(X, LABELS), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["bce_smote", "bce_threshold"])
+def test_inside_of_others_and_stored(name):
+    inner = get_baseline(name, "f1", max_epochs=5, random_state=0)
+    model = make_pipeline(StandardScaler(), inner).fit(X, Y)
+    plain = assert_same(model)
+    data = skops.io.dumps(plain)
+    kinds = skops.io.get_untrusted_types(data=data)
+    assert not [kind for kind in kinds if "torch" in kind or "skorch" in kind]
+    again = skops.io.loads(data, trusted=kinds)
+    np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
+
+
+def test_what_has_no_network_stays_as_it_is():
+    model = LogisticRegression().fit(X, Y)
+    assert to_plain(model) is model
+
+
+def test_it_is_not_fitted_again_and_says_what_it_cannot_store():
+    with pytest.raises(ValueError, match="cannot be fitted"):
+        PlainClassifier().fit(X, Y)
+    model = AnyLossClassifier(activation=torch.square, max_epochs=1)
+    with pytest.raises(ValueError, match=r"activation=.*cannot be stored as arrays"):
+        to_plain(model.fit(X, Y))
