@@ -379,6 +379,9 @@ def test_a_verdict_the_other_way_round_is_the_same(ours, random):
     assert judge(other, one) == pytest.approx((worse, alike, better))
     if (one - other).min() > 0.05:
         assert better > 0.5
+    without = judge(one, other, rope=0)
+    assert sum(without) == pytest.approx(1)
+    assert (without[1] == 0) == bool((one != other).any())
 
 
 def test_several_data_sets_are_judged_together():

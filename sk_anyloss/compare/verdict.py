@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,10 +92,10 @@ def judge(
     if np.ptp(difference) == 0:  # No spread to draw conclusions from.
         sign = int(difference[0] > rope) - int(difference[0] < -rope)
         return float(sign == 1), float(sign == 0), float(sign == -1)
-    better, alike, worse = baycomp.CorrelatedTTest.probs(
+    found = baycomp.CorrelatedTTest.probs(
         np.asarray(one, float), np.asarray(other, float), rope=rope, runs=repeats
     )
-    return float(better), float(alike), float(worse)
+    return _three(found)
 
 
 def judge_many(
@@ -114,7 +115,13 @@ def judge_many(
     """
     import baycomp
 
-    better, alike, worse = baycomp.SignTest.probs(
+    found = baycomp.SignTest.probs(
         np.asarray(one, float), np.asarray(other, float), rope=rope, random_state=0
     )
-    return float(better), float(alike), float(worse)
+    return _three(found)
+
+
+def _three(found: Sequence[float]) -> tuple[float, float, float]:
+    """With a rope of 0 there are two: nothing is alike."""
+    better, *alike, worse = map(float, found)
+    return better, sum(alike), worse
