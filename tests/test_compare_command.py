@@ -140,6 +140,25 @@ def test_bad_words_end_with_a_sentence(shop, tmp_path, capsys, more, message):
     assert not (output / "report.html").exists()
 
 
+def test_a_model_of_plain_numbers(tmp_path):
+    X, y = make_classification(200, 6, weights=[0.8], random_state=0)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    pd.DataFrame(X, columns=[f"x{i}" for i in range(6)]).to_csv(tmp_path / "new.csv")
+    words = ["compare", str(tmp_path / "rows.npz"), "--methods", "anyloss,soft_f1"]
+    words += ["--folds", "2", "--output", str(tmp_path), "--quiet", "--save", "m"]
+    assert main([*words, "--jobs", "1"]) == 0
+    out = tmp_path / "out.csv"
+    words = ["predict", str(tmp_path / "m.skops"), str(tmp_path / "new.csv")]
+    assert main([*words, "--output", str(out)]) == 0
+    assert (pd.read_csv(out)["label"] == y).mean() > 0.8
+
+
+def test_a_model_is_made_for_one_set(shop, tmp_path, capsys):
+    words = command(shop, tmp_path, "--save", "model")
+    assert main([*words[:2], str(shop), *words[2:]]) == 2
+    assert "--save takes one data set" in capsys.readouterr().err
+
+
 def test_help_and_list(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["compare", "--help"])

@@ -149,6 +149,8 @@ def _compare(options: argparse.Namespace) -> int:
         read_table(source, options.target, options.positive, options.groups)
         for source in options.data
     ] or [built_in(options.seed)]
+    if options.save and len(tables) > 1:
+        raise TableError("--save takes one data set, since a model is made for one.")
     for table in tables:
         print(table.describe())
         for note in table.notes:

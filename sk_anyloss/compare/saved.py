@@ -14,7 +14,7 @@ from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.report import versions
 from sk_anyloss.compare.run import make_model
 from sk_anyloss.compare.store import write
-from sk_anyloss.compare.tables import TableError
+from sk_anyloss.compare.tables import TableError, as_frame
 from sk_anyloss.plain import to_plain
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
     seed = int(comparison.settings.get("seed", 0))
     model = make_model(method, comparison.metric, seed, table.X)
     model.fit(table.X, table.y)
-    frame = pd.DataFrame(table.X)
+    frame = as_frame(table.X)
     facts = {
         "method": method,
         "columns": [str(name) for name in frame.columns],
@@ -125,8 +125,6 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     facts, model = load(path)
     columns = facts["columns"]
     frame = frame.rename(columns=str)
-    if columns and columns[0] == "0" and "x0" in frame.columns:  # From .npz.
-        columns = [f"x{name}" for name in columns]
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
@@ -134,7 +132,7 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
             f"The rows lack columns that the model needs: {', '.join(missing[:5])}"
             f"{more}."
         )
-    rows: Any = frame[columns].set_axis(facts["columns"], axis=1)
+    rows: Any = frame[columns]
     for name in facts["numbers"]:
         values = rows[name].dropna()
         strange = values[pd.to_numeric(values, errors="coerce").isna()]

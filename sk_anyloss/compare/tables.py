@@ -59,7 +59,7 @@ class Table:
     def fingerprint(self) -> str:
         """Another one for other rows, columns or labels."""
         digest = hashlib.sha256()
-        frame = pd.DataFrame(self.X)
+        frame = as_frame(self.X)
         digest.update(repr([*map(str, frame.columns), frame.shape]).encode())
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().data)
         digest.update(self.y.astype(np.int8).tobytes())
@@ -81,6 +81,21 @@ class Table:
             f"{self.name}: {n:,} rows, {self.X.shape[1]:,} columns, {positives:,} "
             f"({positives / n:.1%}) are {self.positive}".replace("%", " %")
         )
+
+
+def as_frame(X: Any) -> pd.DataFrame:
+    """Columns with names: those of an array are ``x0``, ``x1`` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.compare.tables import as_frame
+    >>> list(as_frame(np.zeros((3, 2))).columns)
+    ['x0', 'x1']
+    """
+    if isinstance(X, pd.DataFrame):
+        return X
+    return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
 
 
 def built_in(seed: int = 0) -> Table:
@@ -160,7 +175,10 @@ def read_table(
             f"{_some(frame.columns)}."
         )
     y = frame.pop(target)
-    return make_table(frame, y, positive, groups, path.stem)
+    table = make_table(frame, y, positive, groups, path.stem)
+    if path.suffix.lower() == ".npz":  # Numbers, that need no more care.
+        table.X = table.X.to_numpy()
+    return table
 
 
 def make_table(
@@ -206,7 +224,7 @@ def make_table(
         X = np.asarray(X)
         if X.ndim != 2:
             raise TableError(f"X must have rows and columns, got the shape {X.shape}.")
-        frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+        frame = as_frame(X)
     twice = frame.columns[frame.columns.duplicated()].unique()
     if len(twice):
         raise TableError(f"Column names come twice: {_some(twice)}; rename them.")
@@ -341,8 +359,7 @@ def _read_npz(path: Path) -> pd.DataFrame:
                 f"{str(path)!r} must hold X and y; it holds {_some(data.files)}."
             )
         X, y = data["X"], data["y"]
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    return frame.assign(y=y)
+    return as_frame(X).assign(y=y)
 
 
 def _from_openml(what: str, target: str | None) -> tuple[Any, Any, str]:
