@@ -18,5 +18,6 @@ methods = ["anyloss", "bce", "bce_smote", "bce_adasyn", "bce_over", "bce_under"]
 found = compare(X, y, "gmean", methods=methods, folds=5, name="generated")
 print(found)
 
-folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
+folder.mkdir(parents=True, exist_ok=True)
 found.plot().savefig(folder / "compare_resamplers.png", dpi=120, facecolor="white")

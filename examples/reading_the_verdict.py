@@ -44,5 +44,6 @@ for panel, other in zip(panels, ["logistic_balanced", "bce"], strict=True):
 panels[0].set_ylabel("probability")
 panels[1].legend(loc="center right", framealpha=0.9)
 
-folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".")
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
+folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "reading_the_verdict.png", dpi=120)
