@@ -74,6 +74,13 @@ def test_parquet_and_npz_hold_the_same(tmp_path):
     np.testing.assert_array_equal(tables[2].y, Y)
 
 
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+def test_what_stands_between_the_columns_is_found(tmp_path, sep):
+    mixed().to_csv(tmp_path / "a.csv", index=False, sep=sep)
+    table = read_table(tmp_path / "a.csv", "left")
+    assert list(table.X.columns) == ["size", "colour", "bought", "gaps"]
+
+
 def test_another_table_has_another_fingerprint():
     table = make_table(X, Y)
     other = X.copy()

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from joblib import cpu_count
 
 from sk_anyloss import __version__
@@ -18,7 +17,7 @@ from sk_anyloss.compare import saved
 from sk_anyloss.compare.comparison import ALSO
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
-from sk_anyloss.compare.tables import TableError, built_in, read_table
+from sk_anyloss.compare.tables import TableError, built_in, read_frame, read_table
 from sk_anyloss.metrics import metric_names
 
 __all__ = ["main"]
@@ -124,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     predict.set_defaults(run=_predict)
     predict.add_argument("model", type=Path, help="what compare --save has stored")
-    predict.add_argument("data", type=Path, help="a .csv or .parquet file of new rows")
+    predict.add_argument("data", type=Path, help="a file of new rows")
     predict.add_argument(
         "--output", type=Path, default=None, help="a .csv file; by default the terminal"
     )
@@ -197,17 +196,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    path = options.data
-    if not path.is_file():
-        raise TableError(f"There is no file {str(path)!r}.")
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-    if path.suffix.lower() not in readers:
-        raise TableError(f"{str(path)!r} must be a .csv or .parquet file.")
-    try:
-        frame = readers[path.suffix.lower()](path)
-    except Exception as error:
-        raise TableError(f"{str(path)!r} cannot be read: {error}") from error
-    found = saved.predict(options.model, frame)
+    found = saved.predict(options.model, read_frame(options.data))
     found.to_csv(options.output or sys.stdout, index=False)
     if options.output:
         print(f"{len(found):,} rows labelled: {options.output}", file=sys.stderr)

@@ -147,21 +147,7 @@ def read_table(
         X, y, name = _from_openml(text.removeprefix("openml:"), target)
         return make_table(X, y, positive, groups, name)
     path = Path(source)
-    if not path.is_file():
-        raise TableError(f"There is no file {text!r}.")
-    readers = {".csv": _read_csv, ".parquet": pd.read_parquet, ".npz": _read_npz}
-    if path.suffix.lower() not in readers:
-        raise TableError(
-            f"{text!r} ends in {path.suffix!r}; .csv, .parquet and .npz can be read, "
-            "and 'openml:<name or id>'."
-        )
-    try:
-        frame = readers[path.suffix.lower()](path)
-    except TableError:
-        raise
-    except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TableError(f"{text!r} cannot be read: {why}") from error
+    frame = read_frame(path)
     if path.suffix.lower() == ".npz" and target is None:
         target = "y"
     if target is None:
@@ -179,6 +165,38 @@ def read_table(
     if path.suffix.lower() == ".npz":  # Numbers, that need no more care.
         table.X = table.X.to_numpy()
     return table
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """All columns of a file.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.csv`` (with commas, semicolons, tabs or bars), ``.parquet`` or ``.npz``
+        file.
+
+    Returns
+    -------
+    frame : DataFrame
+        Its columns; of ``.npz`` files ``x0``, ``x1``, ... and ``y``.
+    """
+    text = str(path)
+    if not path.is_file():
+        raise TableError(f"There is no file {text!r}.")
+    readers = {".csv": _read_csv, ".parquet": pd.read_parquet, ".npz": _read_npz}
+    if path.suffix.lower() not in readers:
+        raise TableError(
+            f"{text!r} ends in {path.suffix!r}; .csv, .parquet and .npz can be read, "
+            "and 'openml:<name or id>'."
+        )
+    try:
+        return readers[path.suffix.lower()](path)
+    except TableError:
+        raise
+    except Exception as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TableError(f"{text!r} cannot be read: {why}") from error
 
 
 def make_table(
@@ -332,14 +350,17 @@ def _some(values: Iterable[Any], most: int = 8) -> str:
 def _read_csv(path: Path) -> pd.DataFrame:
     """All of a CSV file, if it fits into the memory."""
     # pandas would rename those that come twice.
-    first = pd.read_csv(path, header=None, nrows=1, dtype=str)
+    with path.open(encoding="utf-8", errors="replace") as file:
+        header = file.readline()
+    sep = max(",;\t|", key=header.count)  # The first of equals.
+    first = pd.read_csv(path, header=None, nrows=1, dtype=str, sep=sep)
     repeated = pd.Index(first.iloc[0].dropna())
     repeated = repeated[repeated.duplicated()].unique()
     if len(repeated):
         raise TableError(f"Column names come twice: {_some(repeated)}; rename them.")
     size = path.stat().st_size
     if size > LARGE_FILE:
-        sample = pd.read_csv(path, nrows=10_000)
+        sample = pd.read_csv(path, nrows=10_000, sep=sep)
         on_disk = len(sample.to_csv(index=False).encode())
         need = 2.5 * size * sample.memory_usage(deep=True).sum() / on_disk
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -349,7 +370,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
                 f"{free / 2**30:.1f} GB are free; take a sample of the rows, or save "
                 "it as .parquet with narrower types."
             )
-    return pd.read_csv(path)
+    return pd.read_csv(path, sep=sep)
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
