@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from benchmarks import losses, quality, real_sets, robust, sets, speed, which_L
+from benchmarks import (
+    candidates,
+    losses,
+    quality,
+    real_sets,
+    robust,
+    sets,
+    speed,
+    which_L,
+)
 
 TINY = speed.Work(200, 4, 50, (3,), 2)
 PAIRS = {race.against: race for race in speed.races()}
@@ -99,3 +108,30 @@ def test_the_benchmark_of_quality_runs(folder, monkeypatch, capsys):
     assert "time of a default fit" in out
     quality.picture(table, folder / "quality.png")
     assert (folder / "quality.png").stat().st_size > 10_000
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_times_of_the_searches(folder, monkeypatch, capsys):
+    small = quality.AnyLossClassifierCV(hidden=[()], max_epochs=5)
+    others = quality.TunedThreshold(quality.logistic(), scoring="f1")
+    models = {quality.OURS: small, quality.TUNED_HISTGB: others}
+    monkeypatch.setattr(quality, "aimed", lambda metric: models)
+    options = sets.parser("", folder / "times.csv").parse_args(
+        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
+    )
+    quality.times(sets.run(options, quality.time_set))
+    assert "time of a default fit / GridSearchCV over L" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_benchmark_of_candidates_runs(folder, monkeypatch, capsys):
+    monkeypatch.setitem(candidates.BASE, "max_epochs", 3)
+    monkeypatch.setattr(candidates, "VARIANTS", {"silu": {"activation": "silu"}})
+    options = sets.parser("", folder / "candidates.csv").parse_args(
+        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
+    )
+    options.variants = True
+    candidates.report(sets.run(options, candidates.run_set))
+    out = capsys.readouterr().out
+    assert "default: the best 6" in out
+    assert "silu" in out
