@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import time
 import warnings
@@ -34,6 +35,7 @@ from sk_anyloss.candidates import check_candidates, describe, grid
 from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.curves import Curve
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
+from sk_anyloss.rows import FULL_BATCH_ROWS, MAX_AUTO_ROWS
 from sk_anyloss.trials import Pool, Trial, run_trials
 
 __all__ = ["AnyLossClassifierCV"]
@@ -91,8 +93,11 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         Whether the learning rate falls.
     max_epochs : int, default=50
         Number of passes over the rows.
-    batch_norm, optimizer, batch_size
+    batch_norm, optimizer
         As for :class:`AnyLossClassifier`.
+    batch_size : int, float or 'auto', default='auto'
+        Rows in a batch, or their share. ``'auto'`` is a twelfth of the rows, no fewer
+        than 64 and no more than 5,000 of them.
     class_weight, pos_label, standardize, device
         As for :class:`AnyLossClassifier`.
     n_jobs : int, default=None
@@ -255,7 +260,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         self._check()
         X, y = self._validate(X, y, reset=True)
         candidates = self._candidates(X.shape[1])
-        base = self._base()
+        base = self._base(len(y))
         check_classification_targets(y)
         base._set_classes(np.unique(y))
         self.classes_, self.pos_label_ = base.classes_, base.pos_label_
@@ -310,8 +315,12 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             )
         return check_candidates(candidates)
 
-    def _base(self) -> AnyLossClassifier:
-        """What all candidates have in common."""
+    def _base(self, n: int) -> AnyLossClassifier:
+        """What all candidates have in common, for n rows."""
+        batch_size = self.batch_size
+        if isinstance(batch_size, str) and batch_size == "auto":
+            # Half as many steps as a single fit takes: as good, measured, and faster.
+            batch_size = max(FULL_BATCH_ROWS, min(math.ceil(n / 12), MAX_AUTO_ROWS))
         return AnyLossClassifier(
             self.metric,
             activation=self.activation,
@@ -319,7 +328,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             optimizer=self.optimizer,
             schedule=self.schedule,
             max_epochs=self.max_epochs,
-            batch_size=self.batch_size,
+            batch_size=batch_size,
             class_weight=self.class_weight,
             pos_label=self.pos_label,
             standardize=self.standardize,

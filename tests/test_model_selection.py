@@ -42,7 +42,7 @@ def fitted():
 
 def alone(params, train, model):
     """A candidate on the rows of a fold, by itself."""
-    base = model._base().set_params(**params)
+    base = model._base(len(Y)).set_params(**params)
     return base.fit(X[train], Y[train])
 
 
@@ -308,6 +308,6 @@ def test_the_estimator_is_the_one_that_is_searched_over():
         AnyLossClassifier().get_params()
     )
     model = AnyLossClassifierCV(max_epochs=7, class_weight="balanced", pos_label=0)
-    base = model._base()
+    base = model._base(len(Y))
     for name in names - {"hidden", "random_state", "verbose"}:
         assert getattr(base, name) == getattr(model, name)
