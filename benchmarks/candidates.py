@@ -29,22 +29,24 @@ BINS = [None, 8]
 
 def usual(params):
     """What is tried by default."""
-    return params.get("L") != 20
+    return params.get("L") == 5 or bool(params.get("loss"))
 
 
 #: Which candidates, and how many of the best decide.
 CHOICES = {
-    "default: the best 6": (usual, 6),
+    "default: the best 5": (usual, 5),
     "the best one alone": (usual, 1),
     "the best 3": (usual, 3),
-    "the best 9": (usual, 9),
-    "L=20 as well": (lambda params: True, 6),
+    "all 8": (usual, 8),
+    "soft counts as well": (lambda p: p.get("L") != 20, 6),
+    "L=20 as well": (lambda p: p.get("step") != "identity", 6),
+    "both as well": (lambda params: True, 8),
     "columns as they are": (lambda p: usual(p) and not p.get("n_bins"), 3),
     "columns in pieces": (lambda p: usual(p) and p.get("n_bins"), 3),
     "no hidden layers": (lambda p: usual(p) and not p["hidden"], 3),
     "hidden layers": (lambda p: usual(p) and p["hidden"], 3),
-    "trained on the metric only": (lambda p: usual(p) and not p.get("loss"), 6),
-    "cross-entropy only": (lambda p: bool(p.get("loss")), 4),
+    "trained on the metric only": (lambda p: usual(p) and not p.get("loss"), 3),
+    "cross-entropy only": (lambda p: bool(p.get("loss")), 3),
 }
 #: Other ways of training, for the default choice.
 VARIANTS = {
@@ -70,7 +72,7 @@ def run_set(path, options):
             rows.append({"fold": fold, "choice": name, "score": score})
         for name, change in VARIANTS.items() if options.variants else ():
             score = decide(
-                trials(data, options.metric, change), usual, 6, data, options.metric
+                trials(data, options.metric, change), usual, 5, data, options.metric
             )
             rows.append({"fold": fold, "choice": name, "score": score})
     return rows

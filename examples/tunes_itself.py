@@ -26,7 +26,7 @@ X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
 search = AnyLossClassifierCV("f1", random_state=0, verbose=1).fit(X, y)
 print(f"\nbest alone: {search.best_params_}, F1 {search.best_score_:.3f} out of fold")
-print(f"the best six together, on new rows: {search.score(X_test, y_test):.3f}")
+print(f"the best five together, on new rows: {search.score(X_test, y_test):.3f}")
 plain = AnyLossClassifier("f1", random_state=0).fit(X, y)
 print(f"AnyLossClassifier with its defaults:  {plain.score(X_test, y_test):.3f}")
 

@@ -50,7 +50,7 @@ class SettingsDisplay:
     >>> model = AnyLossClassifierCV(hidden=[()], max_epochs=20, random_state=0)
     >>> display = SettingsDisplay.from_estimator(model.fit(X, y))
     >>> display.labels
-    ['identity', 'L=5', 'bce']
+    ['L=5', 'bce']
     """
 
     def __init__(

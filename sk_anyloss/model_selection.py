@@ -62,7 +62,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         than the number of rows in the smaller class is lowered to it, with a warning.
     hidden : sequence of tuples of int, default=((), (32, 32))
         Widths of hidden layers to try.
-    steps : sequence of str or Step, default=('identity', 'sigmoid')
+    steps : sequence of str or Step, default=('sigmoid',)
         Steps to try; ``'sigmoid'`` with each L.
     Ls : sequence of float or 'auto', default=(5,)
         Values of L to try.
@@ -80,7 +80,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         Whether the fold networks of the best candidates decide together, by the mean
         of their scores. Otherwise one network of the best candidate is trained on all
         rows.
-    n_best : int, default=6
+    n_best : int, default=5
         How many of the best candidates are in the ensemble.
     tune_threshold : bool or 'auto', default='auto'
         Whether to put the threshold where the metric is best on the pooled decisions;
@@ -155,8 +155,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     >>> model = AnyLossClassifierCV("f1", hidden=[()], max_epochs=50, random_state=0)
     >>> model.fit(X, y).best_score_ > 0.7
     True
-    >>> len(model.estimators_)  # The six best candidates, five folds.
-    30
+    >>> len(model.estimators_)  # Four candidates, five folds.
+    20
     """
 
     def __init__(
@@ -165,14 +165,14 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         *,
         cv: Any = 5,
         hidden: Sequence[tuple[int, ...]] = ((), (32, 32)),
-        steps: Sequence[Any] = ("identity", "sigmoid"),
+        steps: Sequence[Any] = ("sigmoid",),
         Ls: Sequence[float | str] = (5,),
         lrs: Sequence[float] = (0.03,),
         bins: Sequence[int | None] = (None, 8),
         cross_entropy: bool = True,
         candidates: Sequence[dict[str, Any]] | None = None,
         ensemble: bool = True,
-        n_best: int = 6,
+        n_best: int = 5,
         tune_threshold: bool | str = "auto",
         activation: Any = "relu",
         batch_norm: bool = True,

@@ -133,5 +133,5 @@ def test_the_benchmark_of_candidates_runs(folder, monkeypatch, capsys):
     options.variants = True
     candidates.report(sets.run(options, candidates.run_set))
     out = capsys.readouterr().out
-    assert "default: the best 6" in out
+    assert "default: the best 5" in out
     assert "silu" in out

@@ -23,7 +23,7 @@ def search():
 
 def test_settings(search):
     display = SettingsDisplay.from_estimator(search)
-    assert display.labels == ["identity", "L=5", "bce"]
+    assert display.labels == ["L=5", "bce"]
     assert display.networks == [
         "hidden=(), lr=0.03",
         "hidden=(), n_bins=8, lr=0.03",
