@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
+from sklearn.utils import Bunch
 
 from sk_anyloss.compare import (
     TableError,
@@ -400,6 +401,40 @@ def test_several_data_sets_are_judged_together():
     (verdict,) = found.verdicts()
     assert (verdict.better, verdict.alike, verdict.worse) == expected
     assert "All 3 data sets" in found.text()
+
+
+def test_a_report_on_several_data_sets(tmp_path):
+    tables = [make_table(X + i, Y, name=f"set {i}") for i in range(2)]
+    found = compare_tables(tables, methods=FAST, folds=2, output=tmp_path)
+    page = found.report(tmp_path).read_text(encoding="utf-8")
+    assert page.count("<picture>") == 8
+    assert page.count("<table") == 3
+    assert (tmp_path / "pictures" / "set_1.scores.png").exists()
+    assert found._repr_html_().count("<table") == 2
+
+
+def test_openml_by_name_and_by_number(monkeypatch):
+    asked = []
+
+    def fetch(**what):
+        asked.append(what)
+        if what.get("name") == "none":
+            raise ValueError("No known data set.\nMore.")
+        frame = mixed()
+        return Bunch(
+            data=frame.drop(columns="left"), target=frame["left"],
+            details={"name": "shop"},
+        )  # fmt: skip
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    assert read_table("openml:shop").name == "shop"
+    assert read_table("openml:40", target="left", positive="no").positive == "no"
+    assert asked == [
+        {"name": "shop", "as_frame": True},
+        {"data_id": 40, "target_column": "left", "as_frame": True},
+    ]
+    with pytest.raises(TableError, match="OpenML did not give 'none': No known data"):
+        read_table("openml:none")
 
 
 def test_shown_in_a_terminal_and_in_a_notebook(found):
