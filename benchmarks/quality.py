@@ -138,9 +138,13 @@ def fit(name, model, metrics, X, y, X_test, y_test):
 
 
 def by_set(table, metric):
-    """Mean over the folds: a row a set, a column a method; failed folds count 0."""
+    """Mean over the folds: a row a set, a column a method.
+
+    A fold on which a method failed counts as if it had decided for one class.
+    """
     rows = table[(table["metric"] == metric) & (table["method"] != SEARCH)]
-    rows = rows.assign(score=rows["score"].fillna(0.0))
+    constant = 0.5 if metric == "balanced_accuracy" else 0.0
+    rows = rows.assign(score=rows["score"].fillna(constant))
     return rows.pivot_table(index="set", columns="method", values="score")
 
 

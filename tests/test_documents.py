@@ -16,6 +16,7 @@ from sk_anyloss.steps import step_names
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
+SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
@@ -35,16 +36,17 @@ def test_the_page_on_losses_names_every_step_and_loss():
 
 def test_pictures_in_the_readme_exist():
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
-    assert len(pictures) == 3
+    assert len(pictures) == 4
     assert all((ROOT / picture).exists() for picture in pictures)
-    (picture,) = re.findall(r"!\[.*?\]\((.*?)\)", LOSSES)
-    assert (ROOT / "docs" / picture).exists()
+    for page in (LOSSES, SEARCH):
+        (picture,) = re.findall(r"!\[.*?\]\((.*?)\)", page)
+        assert (ROOT / "docs" / picture).exists()
 
 
 def test_commands_in_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    for module in re.findall(r"python -m (benchmarks\.\w+)", README + LOSSES):
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README + LOSSES + SEARCH):
         assert (ROOT / (module.replace(".", "/") + ".py")).exists()
     for name in re.findall(r"get_baseline\(.(\w+).", README):
         assert get_baseline(name)

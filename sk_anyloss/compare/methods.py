@@ -177,12 +177,12 @@ def _register_all() -> None:
 
         register_method(name, build, title, usual=usual)
 
-    def resampled(name: str, title: str, sampler: Any) -> None:
+    def resampled(name: str, title: str, sampler: Any, usual: bool = False) -> None:
         def build(metric: str | Metric, seed: int) -> BaseEstimator:
             model = get_baseline("bce", metric, random_state=seed)
             return _scaled(sampler(random_state=seed), model)
 
-        register_method(name, build, title)
+        register_method(name, build, title, usual=usual)
 
     register_method(
         "anyloss_cv",
@@ -209,7 +209,7 @@ def _register_all() -> None:
     resampled("bce_borderline_smote", "BCE + Borderline-SMOTE", BorderlineSMOTE)
     resampled("bce_adasyn", "BCE + ADASYN", ADASYN)
     resampled("bce_over", "BCE + over-sampling", RandomOverSampler)
-    resampled("bce_under", "BCE + under-sampling", RandomUnderSampler)
+    resampled("bce_under", "BCE + under-sampling", RandomUnderSampler, usual=True)
     resampled("bce_smote_enn", "BCE + SMOTE-ENN", SMOTEENN)
     network("bce_threshold", "BCE, tuned threshold")
     families: dict[str, tuple[str, Callable[..., BaseEstimator], Any]] = {
