@@ -85,8 +85,9 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     tune_threshold : bool or 'auto', default='auto'
         Whether to put the threshold where the metric is best on the pooled decisions;
         a candidate is then scored fold by fold with the threshold of the others.
-        ``'auto'`` does so for networks trained on cross-entropy and for metrics with a
-        constraint; networks trained on the metric have learned their threshold.
+        ``'auto'`` does so for metrics with a constraint, and for networks trained on
+        cross-entropy without class weights; class weights say already where to decide,
+        and networks trained on the metric have learned their threshold.
     activation : str or callable, default='relu'
         As for :class:`AnyLossClassifier`, as the following ones.
     schedule : 'cosine' or None, default='cosine'
@@ -424,7 +425,9 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             return False
         if self.tune_threshold is True or isinstance(goal, AtLeast):
             return True
-        return trial is not None and trial.params.get("loss") not in (None, "hybrid")
+        if trial is None or trial.params.get("class_weight", self.class_weight):
+            return False  # Class weights say already where to decide.
+        return trial.params.get("loss") not in (None, "hybrid")
 
     def _report(self, trial: Trial, pool: Pool) -> None:
         folds = pool.score_of_folds(trial.decisions())

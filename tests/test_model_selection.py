@@ -87,6 +87,14 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     assert fitted.cv_results_["pooled_test_score"][index] == pytest.approx(pooled)
 
 
+def test_class_weights_are_not_undone_by_a_threshold():
+    weighted = search(class_weight={0: 1000, 1: 0.0001}).fit(X, Y)
+    assert (weighted.cv_results_["threshold"] == 0.5).all()
+    assert (weighted.predict(X) == 0).mean() > 0.87
+    asked = search(class_weight="balanced", tune_threshold=True, hidden=[()]).fit(X, Y)
+    assert (asked.cv_results_["threshold"] != 0.5).all()
+
+
 def test_the_best_candidates_decide_together(fitted):
     order = np.argsort(-fitted.cv_results_["pooled_test_score"], kind="stable")
     assert fitted.ensemble_indices_ == order[:5].tolist()
