@@ -387,7 +387,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         by_shape: dict[Any, list[dict[str, Any]]] = defaultdict(list)
         for candidate in candidates:
             shape = [candidate.get(name) for name in ("hidden", "n_bins")]
-            by_shape[tuple(shape)].append(candidate)
+            by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
         start, begun = time.perf_counter(), 0
 
         def jobs() -> Iterator[Any]:

@@ -87,6 +87,11 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     assert fitted.cv_results_["pooled_test_score"][index] == pytest.approx(pooled)
 
 
+def test_widths_may_be_lists():
+    model = search(candidates=[{"hidden": [3]}, {"hidden": [3], "L": 5}]).fit(X, Y)
+    assert len(model.cv_results_["params"]) == 2
+
+
 def test_class_weights_are_not_undone_by_a_threshold():
     weighted = search(class_weight={0: 1000, 1: 0.0001}).fit(X, Y)
     assert (weighted.cv_results_["threshold"] == 0.5).all()

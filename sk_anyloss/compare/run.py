@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from imblearn.pipeline import Pipeline
 from joblib import Parallel, delayed, parallel_config
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
@@ -76,8 +77,6 @@ def make_model(method: str, metric: str | Metric, seed: int, X: Any) -> BaseEsti
     model : Pipeline
         Not fitted.
     """
-    from imblearn.pipeline import Pipeline
-
     steps: list[tuple[str, BaseEstimator]] = []
     if isinstance(X, pd.DataFrame):
         from skrub import TableVectorizer
@@ -118,7 +117,7 @@ def run_fold(
 
 
 def _scores(model: BaseEstimator, X: Any) -> np.ndarray:
-    """Scores of the positive class; 0.5 where a classifier decides by them."""
+    """Scores that order the rows, the likely positive ones highest."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
     return np.asarray(model.decision_function(X), dtype=float)

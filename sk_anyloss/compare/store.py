@@ -32,8 +32,6 @@ class Fold:
         The rows left out.
     scores : ndarray
         Their scores; the higher, the more likely positive.
-    cut : float
-        What comes above it is predicted positive, as far as the scores tell.
     failed : str
         Why there are no results, or nothing.
     """

@@ -16,8 +16,6 @@ from sklearn.datasets import load_breast_cancer
 
 __all__ = ["Table", "TableError", "built_in", "make_table", "read_table"]
 
-#: A target with more values than this, and none named, is not a class label.
-MANY_CLASSES = 2
 #: Share of distinct values from which a column of words or whole numbers is an ID.
 LIKE_AN_ID = 0.99
 #: Of a CSV file of more bytes it is asked first whether it fits into the memory.
@@ -285,7 +283,7 @@ def _two_classes(
             f"The positive label {positive!r} is not in the target; there are "
             f"{_some(counts.index)}."
         )
-    if positive is None and len(counts) > MANY_CLASSES:
+    if positive is None and len(counts) > 2:
         numbers = pd.to_numeric(labels, errors="coerce")
         if len(counts) > 20 and numbers.notna().all() and (numbers % 1 != 0).any():
             raise TableError(
@@ -363,7 +361,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         sample = pd.read_csv(path, nrows=10_000, sep=sep)
         on_disk = len(sample.to_csv(index=False).encode())
         need = 2.5 * size * sample.memory_usage(deep=True).sum() / on_disk
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        free = _free_memory()
         if need > free:
             raise TableError(
                 f"{str(path)!r} takes about {need / 2**30:.1f} GB of memory, and "
@@ -371,6 +369,13 @@ def _read_csv(path: Path) -> pd.DataFrame:
                 "it as .parquet with narrower types."
             )
     return pd.read_csv(path, sep=sep)
+
+
+def _free_memory() -> float:
+    """Bytes; where the system does not tell, no file is too large."""
+    if not hasattr(os, "sysconf"):
+        return np.inf
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
