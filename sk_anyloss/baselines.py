@@ -8,9 +8,11 @@ that a comparison differs in the method and in nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from imblearn.over_sampling import SMOTE, RandomOverSampler
+from imblearn.combine import SMOTEENN
+from imblearn.over_sampling import ADASYN, SMOTE, BorderlineSMOTE, RandomOverSampler
 from imblearn.pipeline import Pipeline
 from imblearn.under_sampling import RandomUnderSampler
 from sklearn.base import BaseEstimator
@@ -45,10 +47,6 @@ def _register(name: str) -> Callable[[Build], Build]:
     return register
 
 
-def _resampled(resampler: BaseEstimator, classifier: AnyLossClassifier) -> Pipeline:
-    return Pipeline([("resample", resampler), ("classifier", classifier)])
-
-
 @_register("bce")
 def _bce(classifier: AnyLossClassifier) -> BaseEstimator:
     return classifier
@@ -64,25 +62,27 @@ def _class_weight(classifier: AnyLossClassifier) -> BaseEstimator:
     return classifier.set_params(class_weight="balanced")
 
 
-@_register("bce_smote")
-def _smote(classifier: AnyLossClassifier) -> BaseEstimator:
-    pipeline = _resampled(SMOTE(random_state=classifier.random_state), classifier)
-    # SMOTE looks for neighbours, so columns must be on one scale. Distances do not
-    # depend on the mean, and leaving it in place admits sparse rows.
-    pipeline.steps.insert(0, ("scale", StandardScaler(with_mean=False)))
-    return pipeline
+def _resampled(
+    sampler: type, by_distance: bool, classifier: AnyLossClassifier
+) -> BaseEstimator:
+    resampler = sampler(random_state=classifier.random_state)
+    steps = [("resample", resampler), ("classifier", classifier)]
+    if by_distance:
+        # It looks for neighbours, so columns must be on one scale. Distances do not
+        # depend on the mean, and leaving it in place admits sparse rows.
+        steps.insert(0, ("scale", StandardScaler(with_mean=False)))
+    return Pipeline(steps)
 
 
-@_register("bce_over")
-def _over(classifier: AnyLossClassifier) -> BaseEstimator:
-    resampler = RandomOverSampler(random_state=classifier.random_state)
-    return _resampled(resampler, classifier)
-
-
-@_register("bce_under")
-def _under(classifier: AnyLossClassifier) -> BaseEstimator:
-    resampler = RandomUnderSampler(random_state=classifier.random_state)
-    return _resampled(resampler, classifier)
+for _name, _sampler, _by_distance in (
+    ("bce_smote", SMOTE, True),
+    ("bce_borderline_smote", BorderlineSMOTE, True),
+    ("bce_adasyn", ADASYN, True),
+    ("bce_smote_enn", SMOTEENN, True),
+    ("bce_over", RandomOverSampler, False),
+    ("bce_under", RandomUnderSampler, False),
+):
+    _REGISTRY[_name] = partial(_resampled, _sampler, _by_distance)
 
 
 @_register("bce_threshold")
@@ -100,8 +100,8 @@ def baseline_names() -> list[str]:
     --------
     >>> from sk_anyloss.baselines import baseline_names
     >>> baseline_names()
-    ['bce', 'bce_class_weight', 'bce_over', 'bce_smote', 'bce_threshold', 'bce_under',
-     'mse']
+    ['bce', 'bce_adasyn', 'bce_borderline_smote', 'bce_class_weight', 'bce_over',
+     'bce_smote', 'bce_smote_enn', 'bce_threshold', 'bce_under', 'mse']
     """
     return sorted(_REGISTRY)
 
@@ -121,8 +121,10 @@ def get_baseline(
     name : str
         ``'bce'`` and ``'mse'``: the network on cross-entropy or squared error;
         ``'bce_class_weight'``: on cross-entropy with balanced class weights;
-        ``'bce_smote'``, ``'bce_over'``, ``'bce_under'``: on cross-entropy, behind
-        SMOTE, random over- or random under-sampling of the training rows;
+        ``'bce_smote'``, ``'bce_borderline_smote'``, ``'bce_adasyn'``,
+        ``'bce_smote_enn'``, ``'bce_over'``, ``'bce_under'``: on cross-entropy, behind
+        SMOTE or one of its relatives, random over- or random under-sampling of the
+        training rows;
         ``'bce_threshold'``: on cross-entropy, then with the threshold tuned by
         cross-validation inside the training rows.
     metric : str or callable, default='f1'

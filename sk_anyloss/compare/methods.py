@@ -7,20 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from imblearn.combine import SMOTEENN
 from imblearn.ensemble import (
     BalancedRandomForestClassifier,
     EasyEnsembleClassifier,
     RUSBoostClassifier,
 )
-from imblearn.over_sampling import (
-    ADASYN,
-    SMOTE,
-    BorderlineSMOTE,
-    RandomOverSampler,
-)
+from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline
-from imblearn.under_sampling import RandomUnderSampler
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -39,6 +32,7 @@ __all__ = [
     "get_method",
     "method_names",
     "register_method",
+    "unregister_method",
 ]
 
 #: ``build(metric, seed)`` makes an estimator for numbers without gaps.
@@ -171,16 +165,9 @@ def _register_all() -> None:
 
         register_method(name, build, title, ours=True, usual=usual)
 
-    def network(name: str, title: str, usual: bool = False, **params: Any) -> None:
+    def network(name: str, title: str, usual: bool = False) -> None:
         def build(metric: str | Metric, seed: int) -> BaseEstimator:
-            return get_baseline(name, metric, random_state=seed, **params)
-
-        register_method(name, build, title, usual=usual)
-
-    def resampled(name: str, title: str, sampler: Any, usual: bool = False) -> None:
-        def build(metric: str | Metric, seed: int) -> BaseEstimator:
-            model = get_baseline("bce", metric, random_state=seed)
-            return _scaled(sampler(random_state=seed), model)
+            return get_baseline(name, metric, random_state=seed)
 
         register_method(name, build, title, usual=usual)
 
@@ -206,11 +193,11 @@ def _register_all() -> None:
         "surrogate F-beta",
     )
     network("bce_smote", "BCE + SMOTE", usual=True)
-    resampled("bce_borderline_smote", "BCE + Borderline-SMOTE", BorderlineSMOTE)
-    resampled("bce_adasyn", "BCE + ADASYN", ADASYN)
-    resampled("bce_over", "BCE + over-sampling", RandomOverSampler)
-    resampled("bce_under", "BCE + under-sampling", RandomUnderSampler, usual=True)
-    resampled("bce_smote_enn", "BCE + SMOTE-ENN", SMOTEENN)
+    network("bce_borderline_smote", "BCE + Borderline-SMOTE")
+    network("bce_adasyn", "BCE + ADASYN")
+    network("bce_over", "BCE + over-sampling")
+    network("bce_under", "BCE + under-sampling", usual=True)
+    network("bce_smote_enn", "BCE + SMOTE-ENN")
     network("bce_threshold", "BCE, tuned threshold")
     families: dict[str, tuple[str, Callable[..., BaseEstimator], Any]] = {
         "logistic": ("logistic", _logistic, _scaled),
