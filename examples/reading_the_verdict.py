@@ -22,7 +22,7 @@ X, y = make_classification(
     500, 8, n_informative=4, weights=[0.9], flip_y=0.05, random_state=1
 )
 found = compare(X, y, "f1", methods=["anyloss", "logistic_balanced", "bce"], folds=10)
-for verdict in found.verdicts():
+for verdict in found.verdicts().values():
     print(verdict)
 
 scores = found.scores()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,7 +15,13 @@ from sk_anyloss.curves import Curve
 from sk_anyloss.metrics import Metric, get_metric
 from sk_anyloss.scoring import metric_score
 
-__all__ = ["DecidesByLogOdds"]
+__all__ = ["DecidesByLogOdds", "log_odds"]
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    """Of probabilities, finite for those that round to 0 or 1."""
+    tiny = np.finfo(float).eps
+    return logit(np.clip(p, tiny, 1 - tiny))
 
 
 class DecidesByLogOdds(ClassifierMixin):

@@ -30,7 +30,7 @@ from sklearn.utils.validation import (
 )
 
 from sk_anyloss._data import split_seed
-from sk_anyloss._decisions import DecidesByLogOdds
+from sk_anyloss._decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.candidates import check_candidates, describe, grid
 from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.curves import Curve
@@ -477,7 +477,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         self.oof_proba_ = np.mean([expit(t.decisions()) for t in self._trials], axis=0)
         self.threshold_ = 0.5
         if self.ensemble and self._tunes():
-            self.threshold_ = float(expit(pool.best_cut(_logit(self.oof_proba_))))
+            self.threshold_ = float(expit(pool.best_cut(log_odds(self.oof_proba_))))
         if not self.ensemble:
             (best,) = self._trials
             X, y, sample_weight = data
@@ -497,18 +497,12 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
 
     def _log_odds(self, X: Any) -> np.ndarray:
         """Of the mean score of the networks."""
-        return _logit(np.mean([trial.proba_of(X) for trial in self._trials], axis=0))
+        return log_odds(np.mean([trial.proba_of(X) for trial in self._trials], axis=0))
 
     @property
     def _cut(self) -> float:  # type: ignore[override]
         """The log-odds of the threshold."""
         return float(logit(self.threshold_))
-
-
-def _logit(p: np.ndarray) -> np.ndarray:
-    """Log-odds, finite for scores that round to 0 or 1."""
-    tiny = np.finfo(float).eps
-    return logit(np.clip(p, tiny, 1 - tiny))
 
 
 def _column(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:

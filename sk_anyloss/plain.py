@@ -12,10 +12,10 @@ from scipy.special import erf, expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sk_anyloss._decisions import DecidesByLogOdds
+from sk_anyloss._decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
-from sk_anyloss.model_selection import AnyLossClassifierCV, _logit
+from sk_anyloss.model_selection import AnyLossClassifierCV
 
 __all__ = ["PlainClassifier", "to_plain"]
 
@@ -60,7 +60,7 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         if len(logits) == 1:
             return logits[0] - self.cuts_[0]
         pairs = zip(logits, self.cuts_, self.shares_, strict=True)
-        return _logit(np.sum([expit(z - cut) * w for z, cut, w in pairs], axis=0))
+        return log_odds(np.sum([expit(z - cut) * w for z, cut, w in pairs], axis=0))
 
     @property
     def _cut(self) -> float:  # type: ignore[override]
@@ -126,6 +126,10 @@ def _with_plain_parts(value: Any) -> Any:
         parts = [_with_plain_parts(part) for part in value]
         same = all(a is b for a, b in zip(parts, value, strict=True))
         return value if same else type(value)(parts)
+    if isinstance(value, dict):
+        values = {key: _with_plain_parts(part) for key, part in value.items()}
+        same = all(values[key] is part for key, part in value.items())
+        return value if same else type(value)(**values)
     if isinstance(value, BaseEstimator):
         changed = {
             name: new

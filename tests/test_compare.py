@@ -398,7 +398,7 @@ def test_several_data_sets_are_judged_together():
     assert set(found.results["data"]) == {"set 0", "set 1", "set 2"}
     means = found.scores().groupby(level="data").mean()
     expected = judge_many(means["anyloss"], means["logistic_balanced"])
-    (verdict,) = found.verdicts()
+    (verdict,) = found.verdicts().values()
     assert (verdict.better, verdict.alike, verdict.worse) == expected
     assert "All 3 data sets" in found.text()
 

@@ -6,6 +6,7 @@ import scipy.sparse
 import skops.io
 import torch
 from sklearn.datasets import make_classification
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -79,6 +80,15 @@ def test_inside_of_others_and_stored(name):
     assert not [kind for kind in kinds if "torch" in kind or "skorch" in kind]
     again = skops.io.loads(data, trusted=kinds)
     np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_vote_keeps_its_voters_by_name_too():
+    one = AnyLossClassifier(max_epochs=5, random_state=0)
+    vote = VotingClassifier([("net", one), ("line", LogisticRegression())])
+    plain = to_plain(vote.fit(X, Y))
+    np.testing.assert_array_equal(plain.predict(X), vote.predict(X))
+    kinds = skops.io.get_untrusted_types(data=skops.io.dumps(plain))
+    assert not [kind for kind in kinds if "torch" in kind or "skorch" in kind]
 
 
 def test_what_has_no_network_stays_as_it_is():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -88,14 +89,18 @@ class Comparison:
         self.tables, self.methods, self.metric = list(tables), list(methods), metric
         places = {name: i for i, name in enumerate(methods)}
         self.folds = sorted(folds, key=lambda f: (f.data, f.fold, places[f.method]))
-        names = {metric_name(other): other for other in (metric, *also)}
-        self.metrics = names
+        self.metrics = {metric_name(other): other for other in (metric, *also)}
         self.settings, self.rope = settings or {}, rope
 
     @property
     def name(self) -> str:
         """The metric, as it is called in sentences."""
         return shown(self.metric)
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the metrics that are told of beside the one compared by."""
+        return [name for name in self.metrics if name != metric_name(self.metric)]
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -156,11 +161,7 @@ class Comparison:
                 "mean": scores.mean(),
                 "std": scores.std(ddof=0),
                 "rank": scores.rank(axis=1, ascending=False).mean(),
-                **{
-                    name: means[name]
-                    for name in self.metrics
-                    if name != metric_name(self.metric)
-                },
+                **{name: means[name] for name in self.others},
                 "seconds": by_method["seconds"].median(),
                 **{name: by_method[name].sum() for name in ("tn", "fp", "fn", "tp")},
                 "failed": by_method["failed"].agg(lambda why: (why != "").sum()),
@@ -191,17 +192,14 @@ class Comparison:
         sentences : list of str
             One a method and reason.
         """
-        failed = [fold for fold in self.folds if fold.failed]
-        found: dict[tuple[str, str, str], int] = {}
-        for fold in failed:
-            key = fold.data, fold.method, fold.failed
-            found[key] = found.get(key, 0) + 1
+        failed = (fold for fold in self.folds if fold.failed)
+        found = Counter((fold.data, fold.method, fold.failed) for fold in failed)
         return [
             f"{get_method(method).title} failed on {n} folds of {data}: {why}"
             for (data, method, why), n in found.items()
         ]
 
-    def verdicts(self, data: str | None = None) -> list[Verdict]:
+    def verdicts(self, data: str | None = None) -> dict[str, Verdict]:
         """The method to judge against every other one, the strongest other one first.
 
         Parameters
@@ -211,9 +209,9 @@ class Comparison:
 
         Returns
         -------
-        verdicts : list of Verdict
-            By the Bayesian correlated t-test on one data set, by the Bayesian sign test
-            on several.
+        verdicts : dict of name to Verdict
+            By the other method's name; from the Bayesian correlated t-test on one data
+            set, from the Bayesian sign test on several.
         """
         if data is None and len(self.tables) == 1:
             data = self.tables[0].name
@@ -225,7 +223,7 @@ class Comparison:
         one = (ours or order)[0]
         others = [name for name in order if name != one]
         repeats = int(self.settings.get("repeats", 1))
-        found = []
+        found = {}
         for other in others:
             both = scores[[one, other]].dropna()
             if data is None:
@@ -240,7 +238,7 @@ class Comparison:
                 chances = judge(*pair, self.rope, repeats if whole else 1)
             mean = float((pair[0] - pair[1]).mean())
             titles = get_method(one).title, get_method(other).title
-            found.append(Verdict(*titles, self.name, *chances, mean, self.rope))
+            found[other] = Verdict(*titles, self.name, *chances, mean, self.rope)
         return found
 
     def verdict(self, data: str | None = None) -> str:
@@ -259,11 +257,8 @@ class Comparison:
         found = self.verdicts(data)
         if not found:
             return "There are too few finished folds for a verdict."
-        others = [v for v in found if not self._is_ours(v.other)]
-        return str((others or found)[0])
-
-    def _is_ours(self, title: str) -> bool:
-        return any(m.ours for m in map(get_method, self.methods) if m.title == title)
+        others = [name for name in found if not get_method(name).ours]
+        return str(found[(others or list(found))[0]])
 
     def text(self) -> str:
         """The table and the verdict for a terminal.
@@ -286,14 +281,14 @@ class Comparison:
     def _rows(self, data: str | None) -> str:
         found = self.table_of(data)
         width = max(len(title) for title in found["title"])
-        others = [n for n in self.metrics if n != metric_name(self.metric)]
-        heads = [self.name, "rank", *map(shown, others), "s/fit"]
+        heads = [self.name, "rank", *map(shown, self.others), "s/fit"]
         widths = [15, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
         pairs = list(zip(heads, widths, strict=True))
         lines = ["  " + " " * width + "".join(f"{h:>{w}}" for h, w in pairs)]
         for title, row in zip(found["title"], found.to_dict("records"), strict=True):
             cells = [f"{row['mean']:.3f} ± {row['std']:.3f}", f"{row['rank']:.1f}"]
-            cells += [f"{row[name]:.3f}" for name in others] + [f"{row['seconds']:.2f}"]
+            cells += [f"{row[name]:.3f}" for name in self.others]
+            cells.append(f"{row['seconds']:.2f}")
             shares = zip(cells, widths, strict=True)
             failed = f"  {row['failed']} failed" if row["failed"] else ""
             line = f"  {title:<{width}}" + "".join(f"{c:>{w}}" for c, w in shares)

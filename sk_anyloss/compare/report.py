@@ -18,7 +18,6 @@ from sk_anyloss.compare.comparison import shown
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.pictures import DARK, LIGHT, PICTURES, as_png, as_svg
 from sk_anyloss.compare.store import write
-from sk_anyloss.metrics import metric_name
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.comparison import Comparison
@@ -73,8 +72,8 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
 def html_table(comparison: Comparison, data: str | None) -> str:
     """The ranking as an HTML table, with the chances against the method judged."""
     table = comparison.table_of(data)
-    others = [n for n in comparison.metrics if n != metric_name(comparison.metric)]
-    chances = {v.other: v for v in comparison.verdicts(data)}
+    others = comparison.others
+    chances = comparison.verdicts(data)
     judged = next(iter(chances.values())).one if chances else ""
     heads = ["", "method", comparison.name, "rank", *map(shown, others), "s / fit"]
     if judged:
@@ -92,7 +91,7 @@ def html_table(comparison: Comparison, data: str | None) -> str:
             _cell(f"{row['seconds']:.2f}", row["seconds"]),
         ]
         if judged:
-            cells.append(_chances(chances.get(row["title"])))
+            cells.append(_chances(chances.get(str(name))))
         ours = ' class="ours"' if get_method(str(name)).ours else ""
         rows.append(f"<tr{ours}>{''.join(cells)}</tr>")
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
@@ -155,7 +154,7 @@ def _together(comparison: Comparison) -> str:
 
 
 def _all_verdicts(comparison: Comparison, data: str | None) -> str:
-    sentences = [str(verdict) for verdict in comparison.verdicts(data)]
+    sentences = [str(verdict) for verdict in comparison.verdicts(data).values()]
     text = _list("", sentences)
     return f"<details><summary>Against every method</summary>{text}</details>"
 
