@@ -198,8 +198,9 @@ class Feed:
             weight = take(self.weight, places).view(labels.shape).to(labels.device)
             torch.mul(weight, labels, out=positives)
             torch.sub(weight, positives, out=negatives)
-        for g, row in block.padding:
-            table[g, :, row] = 0
+        if block.padding is not None:
+            group, row = block.padding
+            table[group, :, row] = 0
 
     def _gather(self, rows: Any, into: Tensor) -> None:
         X = self.X
@@ -236,8 +237,8 @@ class _Block:
 
     #: Where the rows come from in the order of the epoch, group by group.
     places: Any
-    #: Group and row where one that has a row less than others is filled up.
-    padding: list[tuple[int, int]]
+    #: Groups and rows where those that have a row less than others are filled up.
+    padding: tuple[Tensor, Tensor] | None
     #: Start and stop of each batch, and whether no group is filled up there.
     cuts: list[tuple[int, int, bool]]
 
@@ -295,11 +296,11 @@ def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
     lengths = [int(size.max()) for _, size in batches]
     ends = np.cumsum(lengths).tolist()
     cuts = []
-    padding: list[tuple[int, int]] = []
+    padding: list[list[int]] = []
     for end, length, (_, size) in zip(ends, lengths, batches, strict=True):
         cuts.append((end - length, end, bool((size == length).all())))
         for g in np.flatnonzero(size < length).tolist():
-            padding += [(g, row) for row in range(end - length + size[g], end)]
+            padding += [[g, row] for row in range(end - length + size[g], end)]
     firsts = batches[0][0]
     if len(firsts) == 1:
         places: Any = slice(int(firsts[0]), int(firsts[0]) + ends[-1])
@@ -311,4 +312,5 @@ def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
                 for length, (start, size) in zip(lengths, batches, strict=True)
             ]
         )
-    return _Block(places, padding, cuts)
+    filled = torch.tensor(padding).unbind(1) if padding else None
+    return _Block(places, filled, cuts)
