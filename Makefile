@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format wheel bench-speed clean
+.PHONY: demo test lint format wheel bench-speed study clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss compare
@@ -25,6 +25,10 @@ format: $(READY)
 
 bench-speed: $(READY)
 	$(BIN)/python -m benchmarks.speed
+
+study: $(READY)
+	$(BIN)/python -m benchmarks.study $(if $(DATA),--data $(DATA)) \
+		$(if $(QUICK),--quick) $(ARGS)
 
 wheel: $(READY)
 	$(BIN)/python -m build --wheel

@@ -1,0 +1,1 @@
+"""The AnyLoss study: as its authors ran it, and as it should be run."""
