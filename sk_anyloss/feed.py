@@ -238,7 +238,7 @@ class _Block:
     #: Where the rows come from in the order of the epoch, group by group.
     places: Any
     #: Groups and rows where those that have a row less than others are filled up.
-    padding: tuple[Tensor, Tensor] | None
+    padding: tuple[Tensor, ...] | None
     #: Start and stop of each batch, and whether no group is filled up there.
     cuts: list[tuple[int, int, bool]]
 
