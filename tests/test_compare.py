@@ -1,6 +1,7 @@
 """The comparison: tables, methods, folds that are kept, verdicts."""
 
 import warnings
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from sk_anyloss.compare import (
     read_table,
     register_method,
 )
+from sk_anyloss.compare import run as module
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.methods import unregister_method
 from sk_anyloss.compare.run import make_model, splits
@@ -446,3 +448,29 @@ def test_shown_in_a_terminal_and_in_a_notebook(found):
     assert html.count("<tr") == 3
     assert "AnyLoss" in html
     assert len(found.plot("data").axes) == 1
+
+
+def test_what_is_lost_with_a_worker_is_asked_for_again(monkeypatch):
+    calls = []
+
+    class Losing:
+        """Does what it is asked for, one by one, but twice is gone after the first."""
+
+        def __init__(self, **_):
+            calls.append([])
+
+        def __call__(self, jobs):
+            for work, args, kwargs in jobs:
+                calls[-1].append(args[3:6:2])
+                yield work(*args, **kwargs)
+                if len(calls) < 3:
+                    raise CancelledError
+
+    monkeypatch.setattr(module, "Parallel", Losing)
+    found = compare(*make_classification(80, 4, random_state=0), methods=FAST, folds=2)
+    assert [len(asked) for asked in calls] == [1, 1, 2 * len(FAST) - 2]
+    assert found.results["failed"].eq("").all()
+    monkeypatch.setattr(module, "DASK_ATTEMPTS", 1)
+    calls.clear()
+    with pytest.raises(CancelledError):
+        compare(*make_classification(80, 4, random_state=0), methods=FAST, folds=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +25,9 @@ from sk_anyloss.compare.tables import Table, TableError
 from sk_anyloss.metrics import Metric
 
 __all__ = ["make_model", "run", "splits"]
+
+#: How often work is sent to a cluster that loses workers.
+DASK_ATTEMPTS = 5
 
 
 def splits(
@@ -166,19 +170,19 @@ def run(
     folds : list of Fold
         All that are finished, those that failed among them.
     """
-    done, todo = [], []
+    done, todo = [], {}
     for table in tables:
         for k in range(len(parts[table.name])):
             for method in methods:
                 found = store.find(table.name, method, k)
                 if found is None:
-                    todo.append((table, method, k))
+                    todo[table.name, method, k] = table
                 else:
                     done.append(found)
     end = None if time_limit is None else time.monotonic() + time_limit
 
     def jobs() -> Iterator[Any]:
-        for table, method, k in todo:
+        for (_, method, k), table in list(todo.items()):
             if end is not None and time.monotonic() > end:
                 return
             model = make_model(method, metric, seed, table.X)
@@ -187,23 +191,35 @@ def run(
 
     total = len(done) + len(todo)
     bar = progress(total=total, initial=len(done), unit="fit") if progress else None
-    with _where(dask, tables):
-        finished = Parallel(
-            n_jobs=-1 if dask else n_jobs,
-            return_as="generator_unordered",
-            pre_dispatch="all" if dask and end is None else "2*n_jobs",
-            batch_size=1,
-        )(jobs())
-        try:
+
+    def finish() -> None:
+        with _where(dask, tables):
+            finished = Parallel(
+                n_jobs=-1 if dask else n_jobs,
+                return_as="generator_unordered",
+                pre_dispatch="all" if dask and end is None else "2*n_jobs",
+                batch_size=1,
+            )(jobs())
             for fold in finished:
                 store.keep(fold)
                 done.append(fold)
+                del todo[fold.data, fold.method, fold.fold]
                 if bar is not None:
                     bar.update()
-        finally:
-            if bar is not None:
-                bar.close()
-    return done
+
+    lost = 0
+    try:
+        while True:
+            try:
+                finish()
+                return done
+            except CancelledError:  # A worker is gone with results: asked for again.
+                lost += 1
+                if lost == DASK_ATTEMPTS:
+                    raise
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 @contextmanager
