@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from benchmarks.sets import sign_test
 from benchmarks.study.tables import AIMS, beside
-from sk_anyloss.steepness import valid_L_range
 
 SHADES = {"better": "#d1600f", "alike": "#c9ced6", "worse": "#2f4b6e"}
 RATES = ["#0072b2", "#d1600f", "#009e73", "#cc79a7", "#5d5d5d"]
@@ -98,7 +97,10 @@ def which_L(means):
                     best = curve.idxmax()
                     panel.plot(best, curve[best], "o", color=colour)
         panel.axvline(73, color="0.6", linewidth=1)
-        panel.text(73, panel.get_ylim()[0], " the paper's 73", fontsize=8, color="0.4")
+        panel.annotate(
+            "73", (73, 1), (0, 2), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="center", fontsize=8, color="0.4",
+        )  # fmt: skip
         panel.set(xscale="log", xlabel="L", title=metric)
         panel.set_xticks(
             [1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"]
@@ -116,19 +118,23 @@ def which_L(means):
 
 def learning_curves(curves):
     """Figure 3: loss by step and L, ours and with 1 - A(p) by subtraction."""
+    kinds = list(dict.fromkeys((lr, dtype) for lr, dtype, _ in curves))
     figure = _figure(11, 3.8)
-    dtypes = list(dict.fromkeys(dtype for dtype, _ in curves))
-    panels = figure.subplots(1, len(dtypes), sharey=True, squeeze=False)[0]
-    for panel, dtype in zip(panels, dtypes, strict=True):
-        own = {L: pair for (kind, L), pair in curves.items() if kind == dtype}
-        for colour, (L, (ours, subtracting)) in zip(RATES, own.items(), strict=False):
-            panel.plot(ours, color=colour, label=f"L {L}")
-            panel.plot(subtracting, "--", color=colour, linewidth=2.4, alpha=0.5)
-        _, high = valid_L_range(1e-3, dtype)
-        panel.set(title=f"{dtype} (valid up to L = {high:.0f})", xlabel="step")
+    panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
+    for panel, kind in zip(panels, kinds, strict=True):
+        own = {key[2]: pair for key, pair in curves.items() if key[:2] == kind}
+        for colour, (L, (ours, theirs)) in zip(RATES, own.items(), strict=False):
+            panel.plot(ours, color=colour, label=f"L {L}", linewidth=1.5)
+            panel.plot(theirs, ":", color="black", linewidth=1)
+        lr, dtype = kind
+        panel.set(title=f"lr {lr:g}, {dtype}", xlabel="step", yscale="log")
+        panel.title.set_fontsize(10)
         _bare(panel)
     panels[0].set_ylabel("loss, 1 - soft F1")
-    panels[0].legend(frameon=False, fontsize=9, title="dashed: by subtraction")
+    handles, words = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, words, loc="outside lower center", ncols=len(words), frameon=False
+    )
     return figure
 
 

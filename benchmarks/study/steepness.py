@@ -24,6 +24,7 @@ LRS = (0.001, 0.01, 0.1)
 AIMS = ("Acc", "F1", "BAcc")
 DTYPES = ("float64", "float32")
 CURVES = (1, 5, 10, 73, 100)
+CURVE_LRS = (0.01, 0.1)
 
 
 def tasks(sources):
@@ -65,27 +66,25 @@ def run(source, folds, dtype):
     return found
 
 
-def curves(lr=0.01):
+def curves():
     """Training loss of the perceptron by L: ours, and with 1 - A(p) by subtraction.
 
     Returns
     -------
     found : dict
-        From dtype and L to a pair of arrays, a loss a step.
+        From learning rate, dtype and L to a pair of lists, a loss a step.
     """
-    source = next(s for s in built_in() if s.paper_id == "four#3")
+    source = next(s for s in built_in() if s.name == "p033_wdbc")
     X, y = source.load()
     X = standardised(source, X)
     found = {}
-    for dtype in DTYPES:
-        rows = X.astype(dtype)
-        for L in CURVES:
-            ours = model("L_F1", lr, L=L)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Of an L that is too large.
-                ours.fit(rows, y)
-            theirs = subtracting(rows, y, L, lr, ours.max_epochs)
-            found[dtype, L] = ours.loss_curve_, theirs
+    for lr, dtype, L in itertools.product(CURVE_LRS, DTYPES, CURVES):
+        rows, ours = X.astype(dtype), model("L_F1", lr, L=L)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of an L that is too large.
+            ours.fit(rows, y)
+        theirs = subtracting(rows, y, L, lr, ours.max_epochs)
+        found[lr, dtype, L] = ours.loss_curve_, theirs
     return found
 
 
