@@ -18,7 +18,7 @@ from benchmarks.study import (
     tables,
 )
 from benchmarks.study.__main__ import main, renew
-from benchmarks.study.scores import METRICS, counts, is_collapsed, score
+from benchmarks.study.scores import AIMS, METRICS, counts, is_collapsed, score
 from sk_anyloss import metric_score
 
 TEN = tuple(range(10))
@@ -51,7 +51,7 @@ def test_published_scores_of_an_imbalanced_set():
     losses = ("BCE", "L_F1")
     found = mean_scores(SOURCES["four#3"], losses)
     lines = paper.FOUR_SCORES["SLP"]["four#3"]
-    for metric, line in zip(paper.FOUR_METRICS, lines, strict=True):
+    for metric, line in zip(AIMS, lines, strict=True):
         known = dict(zip(paper.FOUR_LOSSES, line, strict=True))
         for loss in losses:
             assert found[loss, metric] == pytest.approx(known[loss], abs=1e-6)
@@ -97,6 +97,9 @@ def test_nothing_of_the_test_fold_is_seen(source, few, structure, monkeypatch):
     monkeypatch.setattr(data.Source, "load", lambda self: (X, others))
     monkeypatch.setattr(honest, "ten_folds", lambda _: data.ten_folds(y))
     after = honest.run(source, (1,), structure)[1]
+    assert {row["method"] for row in honest.run(source, (1,), structure, L=5)[1]} == {
+        "AnyLoss, L=5"
+    }
     for a, b in zip(before, after, strict=True):
         assert a["inner"] == b["inner"]
         tn, fp, fn, tp = a["test"]

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.study.data import ten_folds
 from benchmarks.study.runs import Task
-from benchmarks.study.scores import METRICS, counts
+from benchmarks.study.scores import AIMS, MAIN, METRICS, counts
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.scoring import best_cut
 
@@ -27,13 +27,13 @@ EPOCHS = 100
 LRS = (0.003, 0.02, 0.1)
 SHARES = (0.25, 0.5, 1.0)
 STRUCTURES = {"SLP": (), "MLP": (2,)}
-AIMS = ("Acc", "F1", "Gmean", "BAcc")
+SMALL_L = 5
 # Rows times columns above which folds are trained one by one; above which three do.
 LARGE, VERY_LARGE = 10**5, 75 * 10**4
 
 
 def losses():
-    """Name, metric aimed at (None: none) and parameters of every loss."""
+    """Name, metric aimed at (None: none) and parameters of every loss of the paper."""
     plain = [
         ("MSE", None, {"loss": "mse"}),
         ("BCE", None, {"loss": "bce"}),
@@ -41,31 +41,33 @@ def losses():
         ("surrogate F1", "F1", {"loss": "surrogate_fbeta"}),
     ]
     aimed = [("AnyLoss", aim, {}) for aim in AIMS]
-    aimed += [("SOL", aim, {"step": "cosine"}) for aim in ("Acc", "F1", "BAcc")]
+    aimed += [("SOL", aim, {"step": "cosine"}) for aim in MAIN]
     aimed += [("soft sets", aim, {"step": "linear"}) for aim in ("F1", "BAcc")]
     return plain + [
         (name, aim, {"metric": METRICS[aim], **params}) for name, aim, params in aimed
     ]
 
 
+def smaller_L(L):
+    """AnyLoss with another L than the paper's."""
+    return [(f"AnyLoss, L={L}", aim, {"metric": METRICS[aim], "L": L}) for aim in AIMS]
+
+
 def tasks(sources):
     """The first five folds of every set, then the others; large sets last."""
     by_size = sorted(sources, key=lambda source: source.cells)
-    result = []
-    for half in (range(5), range(5, 10)):
-        for source in by_size:
-            if source.cells < LARGE:
-                stacks = [tuple(half)]
-            elif source.cells < VERY_LARGE:
-                stacks = [(fold,) for fold in half]
-            else:
-                stacks = [(fold,) for fold in half if fold in (5, 6, 7)]
-            result += [
-                Task(NAME, source, folds, {"structure": structure})
-                for structure in STRUCTURES
-                for folds in stacks
-            ]
-    return result
+    usual = [source for source in by_size if source.cells < VERY_LARGE]
+    others = [source for source in by_size if source.cells >= VERY_LARGE]
+    return [
+        Task(NAME, source, folds, {"structure": structure, **options})
+        for kept, half in (
+            (usual, range(5)), (usual, range(5, 10)), (others, range(3)),
+        )
+        for options in ({}, {"L": SMALL_L})
+        for source in kept
+        for structure in STRUCTURES
+        for folds in ([tuple(half)] if source.cells < LARGE else zip(half))
+    ]  # fmt: skip
 
 
 class Bench:
@@ -123,12 +125,15 @@ class Bench:
         fit_stack(self.models, np.vstack(self.X), np.hstack(self.y), rows=self.rows)
 
 
-def run(source, folds, structure):
-    """Confusion matrices of every method and setting, inside and outside."""
+def run(source, folds, structure, L=None):
+    """Confusion matrices of every method and setting, inside and outside.
+
+    With an ``L``, of AnyLoss with this one; without, of all others.
+    """
     X, y = source.load()
     outer = ten_folds(y)
     bench = Bench(X, y, STRUCTURES[structure])
-    plans = {fold: plan(bench, outer[fold][0]) for fold in folds}
+    plans = {fold: plan(bench, outer[fold][0], L) for fold in folds}
     bench.fit()
     found = {fold: [] for fold in folds}
     for fold, settings in plans.items():
@@ -158,7 +163,7 @@ def n_batches(n):
     return min(max(n // 64, 1), 20)
 
 
-def plan(bench, train):
+def plan(bench, train, L=None):
     """Models for a training fold: of each setting one on all rows, some on parts.
 
     Returns
@@ -185,8 +190,10 @@ def plan(bench, train):
             inner = list(zip([out for _, out in parts], places, strict=False))
             settings.append((name, aim, {**setting, "lr": lr}, inner, places[-1]))
 
-    for name, aim, params in losses():
+    for name, aim, params in losses() if L is None else smaller_L(L):
         add(name, aim, {}, [rows for rows, _ in everything], **params)
+    if L is not None:
+        return settings
     own = max(y[rows].sum() / (y[rows] == 0).sum() for rows, _ in everything)
     for share in SHARES:
         if share > own:

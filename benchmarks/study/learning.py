@@ -13,7 +13,7 @@ from benchmarks.study.data import ten_folds
 from benchmarks.study.paper import EPOCHS, FOUR
 from benchmarks.study.published import RATES_OF_FOUR, model, standardised
 from benchmarks.study.runs import Task
-from benchmarks.study.scores import METRICS
+from benchmarks.study.scores import MAIN, METRICS
 from sk_anyloss import AnyLossClassifier
 
 NAME = "learning"
@@ -25,10 +25,7 @@ STRUCTURES = {
 }
 LOSSES = {"BCE": {"loss": "bce"}, "MSE": {"loss": "mse"}}
 LOSSES |= {f"L_{word}": {"metric": metric} for word, metric in METRICS.items()}
-LOSSES |= {
-    f"S_{word}": {"metric": METRICS[word], "step": "cosine"}
-    for word in ("Acc", "F1", "BAcc")
-}
+LOSSES |= {f"S_{word}": {"metric": METRICS[word], "step": "cosine"} for word in MAIN}
 
 
 def tasks(sources):

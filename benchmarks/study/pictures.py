@@ -5,7 +5,8 @@ import itertools
 from matplotlib.figure import Figure
 
 from benchmarks.sets import sign_test
-from benchmarks.study.tables import AIMS, beside
+from benchmarks.study.scores import AIMS
+from benchmarks.study.tables import beside
 
 SHADES = {"better": "#d1600f", "alike": "#c9ced6", "worse": "#2f4b6e"}
 RATES = ["#0072b2", "#d1600f", "#009e73", "#cc79a7", "#5d5d5d"]

@@ -15,13 +15,12 @@ from benchmarks.study.data import built_in, ten_folds
 from benchmarks.study.honest import LARGE, n_batches
 from benchmarks.study.published import model, standardised
 from benchmarks.study.runs import Task
-from benchmarks.study.scores import METRICS, counts
+from benchmarks.study.scores import MAIN, METRICS, counts
 from sk_anyloss import AnyLossClassifier, fit_stack
 
 NAME = "L"
 LS = (1, 2, 5, 10, 20, 30, 50, 73, 90, 110)
 LRS = (0.001, 0.01, 0.1)
-AIMS = ("Acc", "F1", "BAcc")
 DTYPES = ("float64", "float32")
 CURVES = (1, 5, 10, 73, 100)
 CURVE_LRS = (0.01, 0.1)
@@ -44,7 +43,7 @@ def run(source, folds, dtype):
     X = X.astype(dtype)
     outer = ten_folds(y)
     batches = n_batches(min(len(outer[fold][0]) for fold in folds))
-    trained = list(itertools.product(folds, AIMS, LS, LRS))
+    trained = list(itertools.product(folds, MAIN, LS, LRS))
     models = [
         AnyLossClassifier(
             METRICS[aim],

@@ -6,9 +6,8 @@ import pandas as pd
 from benchmarks.sets import sign_test
 from benchmarks.study import paper
 from benchmarks.study.published import RATES
-from benchmarks.study.scores import METRICS, is_collapsed, score
+from benchmarks.study.scores import AIMS, MAIN, METRICS, is_collapsed, score
 
-AIMS = ("Acc", "F1", "Gmean", "BAcc")
 TRIO = ["AnyLoss", "BCE", "MSE"]  # Ties go to the first of those that are best.
 WITHIN = 2e-4
 
@@ -184,7 +183,7 @@ def differences(found, shares):
     """Table 4: AnyLoss less MSE and less BCE by imbalance, and as printed."""
     rows = []
     for structure in found:
-        for metric in ("Acc", "F1", "BAcc"):
+        for metric in MAIN:
             scores, _ = found[structure][metric]
             groups = group_of(shares[scores.index])
             for k, group in enumerate(paper.GROUPS):
@@ -242,9 +241,8 @@ def four_published(ours):
         if not len(own):
             continue
         wide = own.pivot_table(index="metric", columns="loss", values="score")
-        for metric, theirs in zip(
-            paper.FOUR_METRICS, paper.FOUR_SCORES["SLP"][paper_id], strict=True
-        ):
+        printed = paper.FOUR_SCORES["SLP"][paper_id]
+        for metric, theirs in zip(AIMS, printed, strict=True):
             known = dict(zip(paper.FOUR_LOSSES, theirs, strict=True))
             cells = []
             for loss in RATES:
@@ -299,9 +297,8 @@ def four_honest(table):
                 if name not in TRIO  # These come first.
             ]
             printed = paper.FOUR_SCORES[structure][paper_id]
-            for metric in AIMS:
-                at = paper.FOUR_METRICS.index(metric)
-                known = dict(zip(paper.FOUR_LOSSES, printed[at], strict=True))
+            for metric, theirs in zip(AIMS, printed, strict=True):
+                known = dict(zip(paper.FOUR_LOSSES, theirs, strict=True))
                 row = [title, structure, metric]
                 for name, loss in zip(TRIO, (f"L_{metric}", "BCE", "MSE"), strict=True):
                     mine = scores[metric].get(name, np.nan)
@@ -357,7 +354,7 @@ def L_of_four(means):
     own = means[means["L"].isin(paper.LS) & (means["dtype"] == "float64")]
     rows = []
     for paper_id, name in paper.FOUR.items():
-        for metric in ("Acc", "F1", "BAcc"):
+        for metric in MAIN:
             part = own[(own["paper_id"] == paper_id) & (own["aim"] == metric)]
             for lr, cells in part.groupby("lr"):
                 values = cells.sort_values("L")["score"].to_numpy()
