@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
@@ -38,18 +39,27 @@ def test_pictures_in_the_readme_exist():
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
     assert len(pictures) == 4
     assert all((ROOT / picture).exists() for picture in pictures)
-    for page in (LOSSES, SEARCH):
-        (picture,) = re.findall(r"!\[.*?\]\((.*?)\)", page)
-        assert (ROOT / "docs" / picture).exists()
+    for page, number in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5)):
+        pictures = re.findall(r"!\[.*?\]\((.*?)\)", page)
+        assert len(pictures) == number
+        assert all((ROOT / "docs" / picture).exists() for picture in pictures)
 
 
 def test_commands_in_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    for module in re.findall(r"python -m (benchmarks\.\w+)", README + LOSSES + SEARCH):
-        assert (ROOT / (module.replace(".", "/") + ".py")).exists()
+    pages = README + LOSSES + SEARCH + STUDY
+    for module in re.findall(r"python -m (benchmarks\.\w+)", pages):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
     for name in re.findall(r"get_baseline\(.(\w+).", README):
         assert get_baseline(name)
+
+
+def test_every_table_of_the_study_is_there():
+    tables = re.findall(r"<!-- begin: (.*?) -->\n(.*?)<!-- end: \1 -->", STUDY, re.S)
+    assert len(tables) == STUDY.count("<!-- begin:") == 20
+    assert all(text.strip() for _, text in tables)
 
 
 def test_the_changelog_has_a_place_for_the_next_change():
