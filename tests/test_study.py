@@ -66,7 +66,7 @@ def small_set(folder, name, n=120):
     X, y = make_classification(n, 4, weights=[0.8], flip_y=0.1, random_state=len(name))
     path = folder / f"{name}.npz"
     np.savez(path, X=X, y=y)
-    return data.Source(name, str(path), "7", "exact", X.size)
+    return data.Source(name, str(path), "7", "exact", *X.shape)
 
 
 @pytest.fixture

@@ -29,15 +29,21 @@ class Source:
         imbalanced sets, or nothing.
     match : str
         ``'exact'`` where rows, columns and published scores agree with the paper's.
-    cells : int
-        Rows times columns.
+    n, d : int
+        Number of rows and of columns.
     """
 
     name: str
     where: str
     paper_id: str = ""
     match: str = ""
-    cells: int = 0
+    n: int = 0
+    d: int = 0
+
+    @property
+    def cells(self):
+        """Rows times columns."""
+        return self.n * self.d
 
     @property
     def is_of_four(self):
@@ -70,7 +76,8 @@ def read_folder(folder):
             str(folder / "paper" / f"{row.name}.npz"),
             row.paper_id,
             row.match,
-            row.n * row.d,
+            row.n,
+            row.d,
         )
         for row in rows
     ]
@@ -84,9 +91,9 @@ def from_openml(numbers):
 def built_in():
     """The sets of the paper that scikit-learn has or makes."""
     return [
-        Source("p033_wdbc", "wdbc", "33", "exact", 569 * 30),
-        Source("four1_random", "random", "four#1", "exact", 10_000 * 2),
-        Source("four3_breast_cancer", "breast cancer", "four#3", "exact", 393 * 30),
+        Source("p033_wdbc", "wdbc", "33", "exact", 569, 30),
+        Source("four1_random", "random", "four#1", "exact", 10_000, 2),
+        Source("four3_breast_cancer", "breast cancer", "four#3", "exact", 393, 30),
     ]
 
 
@@ -107,7 +114,7 @@ def ten_folds(y):
 
 def _with_size(source):
     X, _ = source.load()
-    return Source(source.name, source.where, cells=X.size)
+    return Source(source.name, source.where, "", "", *X.shape)
 
 
 def _numbers(table):
