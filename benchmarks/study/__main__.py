@@ -142,6 +142,7 @@ def _published(sources, table, scores, options, made):
 
 
 def _honest(table, scores, made, drawn):
+    table = tables.finished(table)
     of_four = table["paper_id"].str.startswith("four")
     if of_four.any():
         made["honest four"] = tables.four_honest(table)

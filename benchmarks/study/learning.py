@@ -17,8 +17,8 @@ from benchmarks.study.scores import MAIN, METRICS
 from sk_anyloss import AnyLossClassifier
 
 NAME = "learning"
-ROUNDS = 7
-ROW_EPOCHS = 10**7
+ROUNDS = 5
+ROW_EPOCHS = 3 * 10**6
 STRUCTURES = {
     "SLP": {"hidden": (), "optimizer": "sgd", "batch_size": 1.0, "max_epochs": 1000},
     "MLP": {"hidden": (2,), "batch_size": 0.05, "max_epochs": 100},

@@ -65,6 +65,15 @@ def chosen(table, metric):
     return found.pivot_table(index="set", columns="method", values="outside")
 
 
+def finished(table):
+    """The sets on which every structure has been run with both values of L."""
+    ours = table[table["method"].str.startswith("AnyLoss")]
+    kinds = ours.groupby("set")[["structure", "method"]].apply(
+        lambda rows: len(rows.drop_duplicates())
+    )
+    return table[table["set"].map(kinds) == kinds.max()]
+
+
 def larger_share(table):
     """Share of the larger class by set."""
     one = table.drop_duplicates(["set", "fold"])
