@@ -102,7 +102,7 @@ def report(sources, results, options):
     if "published" in results:
         _published(sources, results["published"], scores, options, made)
     if "honest" in results:
-        _honest(results["honest"], scores, made, drawn)
+        _honest(sources, results["honest"], scores, made, drawn)
     if "L" in results:
         means = tables.L_means(results["L"])
         made["L by rate"] = tables.L_by_rate(means)
@@ -141,7 +141,7 @@ def _published(sources, table, scores, options, made):
             made["rounding"] = tables.rounding(again, scores)
 
 
-def _honest(table, scores, made, drawn):
+def _honest(sources, table, scores, made, drawn):
     table = tables.finished(table)
     of_four = table["paper_id"].str.startswith("four")
     if of_four.any():
@@ -156,7 +156,7 @@ def _honest(table, scores, made, drawn):
             metric: (tables.chosen(part, metric), ids) for metric in AIMS
         }
     shares = tables.larger_share(diverse)
-    made["honest folds"] = tables.folds(diverse)
+    made["honest folds"] = tables.folds(diverse, sources)
     made["honest wins"] = tables.win_counts(found, scores, paper.WINS)
     made["honest sign tests"] = tables.sign_tests(found, paper.SIGN_TESTS)
     made["honest differences"] = tables.differences(found, shares)
@@ -183,9 +183,6 @@ def machine(sources, results):
         f"{cpu_count()} cores, Python {platform.python_version()}, {versions}. "
         f"Minutes of one core: {spent}."
     )
-
-
-KEYS = {"structure", "dtype"}
 
 
 def renew(page, made):

@@ -58,7 +58,8 @@ def run(tasks, work, folder, jobs=2):
     Returns
     -------
     table : DataFrame
-        All rows there are of the tasks, with ``set``, ``paper_id`` and ``fold``.
+        All rows there are of the tasks, with ``file``, ``set``, ``paper_id`` and
+        ``fold``, and the ``seconds`` of the file.
     """
     todo = [
         task
@@ -87,6 +88,7 @@ def read(tasks, folder):
             if file.exists():
                 found = json.loads(file.read_text())
                 same = {
+                    "file": file.stem,
                     "set": task.source.name,
                     "paper_id": task.source.paper_id,
                     "fold": fold,

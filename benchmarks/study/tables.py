@@ -144,11 +144,14 @@ def rounding(table, published):
     return markdown([*header, "ours with other last digits"], rows)
 
 
-def folds(table):
-    """On how many folds the sets were run."""
+def folds(table, sources):
+    """On how many folds the sets were run, and which were not."""
     pairs = table.groupby(["set", "structure"])["fold"].nunique()
     counts = pairs.groupby(level=0).min().value_counts().sort_index(ascending=False)
-    return ", ".join(f"{n} sets with {k} folds" for k, n in counts.items()) + "."
+    text = ", ".join(f"{n} sets with {k} folds" for k, n in counts.items()) + "."
+    known = set(table["set"])
+    missing = [s.name for s in sources if s.name not in known and not s.is_of_four]
+    return text + (f" Not finished: {', '.join(missing)}." if missing else "")
 
 
 def win_counts(found, published, printed):
