@@ -169,13 +169,10 @@ def _honest(sources, table, scores, made, drawn):
 
 def machine(sources, results):
     """What it ran on, and for how long."""
-    hours = {
-        name: table.drop_duplicates(["set", "fold", *set(table) & KEYS])[
-            "seconds"
-        ].sum()
+    spent = ", ".join(
+        f"{name} {table.drop_duplicates('file')['seconds'].sum() / 60:.0f}"
         for name, table in results.items()
-    }
-    spent = ", ".join(f"{name} {seconds / 60:.0f}" for name, seconds in hours.items())
+    )
     packages = ("torch", "numpy", "scikit-learn", "imbalanced-learn", "skorch")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return (
