@@ -21,9 +21,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.sets import load, parser, run, score, sign_test, splits
+from benchmarks.sets import load, parser, run, score, splits
 from sk_anyloss import AnyLossClassifier, fit_stack, metric_scorer
 from sk_anyloss.baselines import TunedThreshold
+from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.metrics import FBeta, curve_names, get_metric
 
 TENTHS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -131,7 +132,7 @@ def report(table, options):
         for other in others:
             text = ""
             if name != other:
-                win, alike, lose = sign_test(own[name], own[other])
+                win, alike, lose = judge_many(own[name], own[other])
                 text = f"{win:.2f} / {alike:.2f} / {lose:.2f}"
             line += f"{text:>20}"
         seconds = fits[name].max(axis=1)  # One of the learning rates was timed.

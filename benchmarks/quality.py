@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.sets import load, parser, run, sign_test, splits
+from benchmarks.sets import load, parser, run, splits
 from sk_anyloss import (
     AnyLossClassifier,
     AnyLossClassifierCV,
@@ -34,6 +34,7 @@ from sk_anyloss import (
     metric_scorer,
 )
 from sk_anyloss.baselines import TunedThreshold, get_baseline
+from sk_anyloss.compare.verdict import judge_many
 
 OURS = "AnyLossClassifierCV"
 SEARCH, TUNED_HISTGB = "GridSearchCV over L", "HistGB, tuned threshold"
@@ -162,7 +163,7 @@ def report(table, options):
         for name in ranks.sort_values().index:
             text = ""
             if name != OURS:
-                chances = sign_test(scores[OURS], scores[name])
+                chances = judge_many(scores[OURS], scores[name])
                 text = " / ".join(f"{chance:.2f}" for chance in chances)
             line = f"{name:<27}{scores[name].mean():>7.3f}{ranks[name]:>7.2f}{text:>24}"
             print(f"{line}{seconds[name]:>9.2f}")

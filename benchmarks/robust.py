@@ -18,8 +18,9 @@ import numpy as np
 from tqdm import tqdm
 
 import sk_anyloss.feed
-from benchmarks.sets import load, parser, run, score, sign_test, splits
+from benchmarks.sets import load, parser, run, score, splits
 from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss.compare.verdict import judge_many
 
 PLAIN = "plain"
 WAYS = {
@@ -86,7 +87,7 @@ def report(table, options):
         for way in WAYS:
             line = f"{way:<28}{scores[way].mean():>7.3f}{collapsed[way]:>11.1%}"
             if way != PLAIN:
-                chances = sign_test(scores[way], scores[PLAIN])
+                chances = judge_many(scores[way], scores[PLAIN])
                 line += f"{' / '.join(f'{chance:.2f}' for chance in chances):>22}"
             print(line)
 

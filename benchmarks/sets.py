@@ -1,10 +1,9 @@
-"""What the benchmarks on many data sets have in common: options, resuming, tests."""
+"""What the benchmarks on many data sets have in common: options and resuming."""
 
 import argparse
 import warnings
 from pathlib import Path
 
-import baycomp
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
@@ -101,10 +100,3 @@ def score(models, X, y, folds):
 def is_constant(model, X):
     """Whether a model decides alike on all rows."""
     return len(np.unique(model.predict(X))) < 2
-
-
-def sign_test(ours, theirs, rope=0.01):
-    """Probabilities that ours is better, that they are alike, that it is worse."""
-    return baycomp.SignTest.probs(
-        np.asarray(ours), np.asarray(theirs), rope=rope, random_state=0
-    )

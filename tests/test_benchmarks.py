@@ -14,6 +14,7 @@ from benchmarks import (
     speed,
     which_L,
 )
+from sk_anyloss.compare.verdict import judge_many
 
 TINY = speed.Work(200, 4, 50, (3,), 2)
 PAIRS = {race.against: race for race in speed.races()}
@@ -81,7 +82,7 @@ def test_benchmarks_on_many_sets_run_and_resume(benchmark, folder, monkeypatch, 
 
 
 def test_the_sign_test_tells_who_is_better():
-    better, alike, worse = sets.sign_test(np.full(20, 0.8), np.full(20, 0.7))
+    better, alike, worse = judge_many(np.full(20, 0.8), np.full(20, 0.7))
     assert better > 0.99
     assert alike + worse < 0.01
 

@@ -17,7 +17,7 @@ from benchmarks.study import (
     steepness,
     tables,
 )
-from benchmarks.study.__main__ import main, renew
+from benchmarks.study.__main__ import choose, main, parser, renew
 from benchmarks.study.scores import AIMS, METRICS, counts, is_collapsed, score
 from sk_anyloss import metric_score
 
@@ -264,6 +264,23 @@ def test_sets_of_openml(monkeypatch):
     assert (source.name, source.cells) == ("openml_37", 80)
     np.testing.assert_array_equal(X[:4], [[0, 1], [0, 2], [1, 2], [1, 4]])
     assert y.sum() == 10
+
+
+def test_quick_takes_ten_small_sets_and_the_small_imbalanced_ones(monkeypatch):
+    many = [data.Source(f"s{k}", "", str(k), "exact", 100 + k, 5) for k in range(47)]
+    large = data.Source("large", "", "99", "exact", 9_000, 40)
+    found = [*many, large, *data.built_in()[1:]]
+    monkeypatch.setattr(data, "built_in", lambda: found)
+    names = [source.name for source in choose(parser().parse_args(["--quick"]))]
+    assert len(names) == 12
+    assert {"s0", "s36", "four1_random", "four3_breast_cancer"} <= set(names)
+    assert "large" not in names
+
+
+def test_labels_must_be_0_and_1(tmp_path):
+    np.savez(tmp_path / "bad.npz", X=np.zeros((4, 2)), y=[1, 2, 2, 1])
+    with pytest.raises(SystemExit, match="must be 0 and 1"):
+        main(["--data", str(tmp_path)])
 
 
 def test_a_folder_without_sets_is_told(tmp_path):

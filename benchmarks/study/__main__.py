@@ -51,7 +51,7 @@ def parser():
     result.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     result.add_argument("--quick", action="store_true", help="ten sets only")
     result.add_argument(
-        "--folds", type=int, default=10, help="how many of the ten the honest part runs"
+        "--folds", type=int, choices=(5, 10), default=10, help="of the honest part"
     )
     result.add_argument("--jobs", type=int, default=2, help="processes")
     result.add_argument("--output", type=Path, default=Path("results/study"))

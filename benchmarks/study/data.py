@@ -57,7 +57,10 @@ class Source:
         if self.where.startswith("openml:"):
             return _numbers(read_table(self.where))
         with np.load(self.where) as data:
-            return data["X"].astype(float), data["y"].astype(int)
+            X, y = data["X"].astype(float), data["y"].astype(int)
+        if set(np.unique(y)) != {0, 1}:
+            raise SystemExit(f"y in '{self.where}' must be 0 and 1, 1 the rare class.")
+        return X, y
 
 
 def read_folder(folder):

@@ -181,7 +181,6 @@ def plan(bench, train, L=None):
     ]
     everything = [*parts, (train, None)]
     settings = []
-
     fewest = min(len(rows) for rows, _ in everything)
 
     def add(name, aim, setting, rows_of, **params):

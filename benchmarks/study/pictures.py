@@ -4,9 +4,9 @@ import itertools
 
 from matplotlib.figure import Figure
 
-from benchmarks.sets import sign_test
 from benchmarks.study.scores import AIMS
 from benchmarks.study.tables import beside
+from sk_anyloss.compare.verdict import judge_many
 
 SHADES = {"better": "#d1600f", "alike": "#c9ced6", "worse": "#2f4b6e"}
 RATES = ["#0072b2", "#d1600f", "#009e73", "#cc79a7", "#5d5d5d"]
@@ -31,7 +31,7 @@ def sign_bars(found):
             (metric, other) for metric in AIMS for other in ("MSE", "BCE")
         ):
             scores, _ = found[structure][metric]
-            better, alike, worse = sign_test(scores["AnyLoss"], scores[other], rope)
+            better, alike, worse = judge_many(scores["AnyLoss"], scores[other], rope)
             bottom = 0.0
             for word, height in (
                 ("worse", worse),

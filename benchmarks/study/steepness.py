@@ -6,6 +6,7 @@ of the ten folds (three of the largest set).
 """
 
 import itertools
+import math
 import warnings
 
 import numpy as np
@@ -51,7 +52,7 @@ def run(source, folds, dtype):
             L=L,
             lr=lr,
             output_bias=0,
-            batch_size=-(-len(outer[fold][0]) // batches),
+            batch_size=math.ceil(len(outer[fold][0]) / batches),
             random_state=0,
         )
         for fold, aim, L, lr in trained

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.sets import sign_test
 from benchmarks.study import paper
 from benchmarks.study.published import RATES
 from benchmarks.study.scores import AIMS, MAIN, METRICS, is_collapsed, score
+from sk_anyloss.compare.verdict import judge_many
 
 TRIO = ["AnyLoss", "BCE", "MSE"]  # Ties go to the first of those that are best.
 WITHIN = 2e-4
@@ -184,7 +184,9 @@ def sign_tests(found, printed, against=("MSE", "BCE")):
             for k, other in enumerate(against):
                 row = [structure, metric, other]
                 for rope in (0.01, 0.05):
-                    row.append(three(sign_test(scores["AnyLoss"], scores[other], rope)))
+                    row.append(
+                        three(judge_many(scores["AnyLoss"], scores[other], rope))
+                    )
                     row.append(three(printed[structure][rope][metric][k]))
                 rows.append(row)
     header = ["", "metric", "against", "rope 0.01", "printed"]
@@ -216,7 +218,7 @@ def differences(found, shares):
 def beside(scores, name, rope=0.01):
     """AnyLoss against a method, on the sets that have both."""
     own = scores[[name, "AnyLoss"]].dropna()
-    return sign_test(own["AnyLoss"], own[name], rope)
+    return judge_many(own["AnyLoss"], own[name], rope)
 
 
 def against_all(found, structure):
