@@ -1,10 +1,24 @@
 """``python -m sk_anyloss`` and the command ``sk_anyloss``."""
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Sequence
 
 
-def main() -> int:
-    """Run the command line, or say what it needs."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, or say what it needs.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        The words of the command; by default those that the program was started with.
+
+    Returns
+    -------
+    code : int
+        The exit code: 0 for success, 2 for input that cannot be used.
+    """
     try:
         from sk_anyloss.compare.cli import main as run
     except ModuleNotFoundError as error:
@@ -13,7 +27,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    return run()
+    return run(arguments)
 
 
 if __name__ == "__main__":
