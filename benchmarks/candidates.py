@@ -12,11 +12,11 @@ which the defaults were chosen, and for those with an even one, on which they we
 import re
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.sets import load, parser, run, splits
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.candidates import grid
+from sk_anyloss.folds import inner_cv
 from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.trials import Pool, run_trials
 
@@ -82,7 +82,7 @@ def trials(data, metric, change):
     """All candidates, trained; those on cross-entropy have their cuts."""
     X, y, *_ = data
     least = min(np.bincount(y))
-    folds = list(StratifiedKFold(min(5, least)).split(X, y))
+    folds = list(inner_cv(min(5, least), random_state=0).split(X, y))
     rows = np.concatenate([test for _, test in folds])
     sizes = [len(test) for _, test in folds]
     pool = Pool(rows, y[rows].astype(float), None, sizes, metric)

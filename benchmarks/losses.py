@@ -5,7 +5,8 @@
 FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
 class). Every loss has the same network, the same folds, the same number of epochs and
 the same two learning rates; of these the one with the better mean over the sets is
-shown. The tuned thresholds are scikit-learn's TunedThresholdClassifierCV, around the
+shown. The tuned thresholds are scikit-learn's TunedThresholdClassifierCV on shuffled,
+seeded folds, around the
 same network on cross-entropy (at the larger learning rate only) and around logistic
 regression. The sign test is Bayesian, with 0.01 as the region of practical
 equivalence. The time is that of a single fit on the first fold divided by that of
@@ -22,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.sets import load, parser, run, score, splits
-from sk_anyloss import AnyLossClassifier, fit_stack, metric_scorer
-from sk_anyloss.baselines import TunedThreshold
+from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.metrics import FBeta, curve_names, get_metric
 
@@ -93,8 +94,7 @@ def classical(options):
 
 def tuned(name, lr, model, X, y, folds, options):
     """Score and time with a threshold that is tuned inside the training folds."""
-    scorer = metric_scorer(options.metric)
-    search = TunedThreshold(model, scoring=scorer, random_state=0)
+    search = tuned_threshold(model, options.metric, random_state=0)
     start = time.perf_counter()
     own = [clone(search).fit(X[train], y[train]) for train, _ in folds]
     took = (time.perf_counter() - start) / len(folds)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from imblearn.combine import SMOTEENN
 from imblearn.over_sampling import ADASYN, SMOTE, BorderlineSMOTE, RandomOverSampler
 from imblearn.pipeline import Pipeline
@@ -21,10 +22,11 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
 from sk_anyloss.classifier import AnyLossClassifier
+from sk_anyloss.folds import inner_cv
 from sk_anyloss.metrics import Metric
 from sk_anyloss.scoring import metric_scorer
 
-__all__ = ["baseline_names", "get_baseline"]
+__all__ = ["baseline_names", "get_baseline", "tuned_threshold"]
 
 
 class TunedThreshold(TunedThresholdClassifierCV):
@@ -33,6 +35,46 @@ class TunedThreshold(TunedThresholdClassifierCV):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The metric of the predictions on X."""
         return self.scoring(self, X, y, sample_weight=sample_weight)
+
+
+def tuned_threshold(
+    classifier: BaseEstimator,
+    metric: str | Metric = "f1",
+    *,
+    pos_label: object = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> TunedThreshold:
+    """Tune the decision threshold of any classifier for a metric.
+
+    Parameters
+    ----------
+    classifier : estimator
+        For two classes.
+    metric : str or callable, default='f1'
+        What the threshold is tuned for, and what ``score`` reports.
+    pos_label : label, default=None
+        The positive class; by default the greater label.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the five stratified, shuffled folds on which it is tuned.
+
+    Returns
+    -------
+    estimator : TunedThresholdClassifierCV
+        scikit-learn's, not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sk_anyloss.baselines import tuned_threshold
+    >>> tuned_threshold(LogisticRegression(), random_state=0).cv
+    StratifiedKFold(n_splits=5, random_state=0, shuffle=True)
+    """
+    return TunedThreshold(
+        classifier,
+        scoring=metric_scorer(metric, pos_label=pos_label),
+        cv=inner_cv(random_state=random_state),
+        random_state=random_state,
+    )
 
 
 Build = Callable[[AnyLossClassifier], BaseEstimator]
@@ -87,9 +129,11 @@ for _name, _sampler, _by_distance in (
 
 @_register("bce_threshold")
 def _threshold(classifier: AnyLossClassifier) -> BaseEstimator:
-    scoring = metric_scorer(classifier.metric, pos_label=classifier.pos_label)
-    return TunedThreshold(
-        classifier, scoring=scoring, random_state=classifier.random_state
+    return tuned_threshold(
+        classifier,
+        classifier.metric,
+        pos_label=classifier.pos_label,
+        random_state=classifier.random_state,
     )
 
 
@@ -126,7 +170,7 @@ def get_baseline(
         SMOTE or one of its relatives, random over- or random under-sampling of the
         training rows;
         ``'bce_threshold'``: on cross-entropy, then with the threshold tuned by
-        cross-validation inside the training rows.
+        cross-validation on shuffled folds of the training samples.
     metric : str or callable, default='f1'
         What ``score`` reports, and what the threshold is tuned for.
     lr : float, default=0.05

@@ -17,7 +17,6 @@ from scipy.special import expit, logit
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -34,6 +33,7 @@ from sk_anyloss._decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.candidates import check_candidates, describe, grid
 from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.curves import Curve
+from sk_anyloss.folds import inner_cv
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.rows import FULL_BATCH_ROWS, MAX_AUTO_ROWS
 from sk_anyloss.trials import Pool, Trial, run_trials
@@ -58,8 +58,11 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     metric : str or callable, default='f1'
         What to train for and to choose by, as for :class:`AnyLossClassifier`.
     cv : int, splitter or iterable, default=5
-        How to split the rows, as everywhere in scikit-learn. A number that is greater
-        than the number of rows in the smaller class is lowered to it, with a warning.
+        How to split the samples. An integer gives that many stratified folds of
+        shuffled samples, seeded by ``random_state``; one that is greater than the
+        number of samples in the smaller class is lowered to it, with a warning. For
+        samples that are ordered in time pass ``TimeSeriesSplit``, for samples in
+        groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
         Widths of hidden layers to try.
     steps : sequence of str or Step, default=('sigmoid',)
@@ -107,7 +110,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         Seconds after which no further candidates are begun. The first shape is
         always trained.
     random_state : int, RandomState instance or None, default=None
-        Seed of the initial weights and of the order of rows.
+        Seed of the folds, of the initial weights and of the order of samples.
     verbose : int, default=0
         If 1, prints a line for each candidate as soon as it is known.
 
@@ -223,7 +226,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(
-                splitter=check_cv(self.cv, classifier=True),
+                splitter=inner_cv(self.cv),
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
         )
@@ -261,7 +264,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         self._check()
         X, y = self._validate(X, y, reset=True)
         candidates = self._candidates(X.shape[1])
-        base = self._base(len(y))
+        seed, fold_seed = split_seed(self.random_state, 2)
+        base = self._base(len(y), seed)
         check_classification_targets(y)
         base._set_classes(np.unique(y))
         self.classes_, self.pos_label_ = base.classes_, base.pos_label_
@@ -269,7 +273,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        folds = self._split(X, y, sample_weight, params)
+        folds = self._split(X, y, sample_weight, params, fold_seed)
         rows = np.concatenate([test for _, test in folds])
         pool = Pool(
             rows,
@@ -316,8 +320,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             )
         return check_candidates(candidates)
 
-    def _base(self, n: int) -> AnyLossClassifier:
-        """What all candidates have in common, for n rows."""
+    def _base(self, n: int, seed: int) -> AnyLossClassifier:
+        """What all candidates have in common, for n samples."""
         batch_size = self.batch_size
         if isinstance(batch_size, str) and batch_size == "auto":
             # Half as many steps as a single fit takes: as good, measured, and faster.
@@ -334,11 +338,16 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             pos_label=self.pos_label,
             standardize=self.standardize,
             device=self.device,
-            random_state=split_seed(self.random_state, 1)[0],
+            random_state=seed,
         )
 
     def _split(
-        self, X: Any, y: np.ndarray, sample_weight: Any, params: dict[str, Any]
+        self,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: Any,
+        params: dict[str, Any],
+        seed: int,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Folds whose training rows have both classes."""
         cv, least = self.cv, np.unique(y, return_counts=True)[1].min()
@@ -355,7 +364,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
                 stacklevel=4,
             )
             cv = int(least)
-        splitter = check_cv(cv, y, classifier=True)
+        splitter = inner_cv(cv, seed)
         routed: dict[str, Any] = {}
         if _routing_enabled():
             routed = process_routing(self, "fit", **params).splitter.split

@@ -94,13 +94,12 @@ def test_the_benchmark_of_quality_runs(folder, monkeypatch, capsys):
 
     def small(metric):
         search = quality.AnyLossClassifierCV(metric, hidden=[()], max_epochs=5)
-        others = quality.TunedThreshold(quality.logistic(), scoring="f1")
+        others = quality.tuned_threshold(quality.logistic())
         return {quality.OURS: search, quality.TUNED_HISTGB: others}
 
     monkeypatch.setattr(quality, "aimed", small)
-    options = sets.parser("", folder / "results.csv").parse_args(
-        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
-    )
+    words = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
+    options = quality.options([str(word) for word in [*words, "--jobs", 1]])
     table = sets.run(options, quality.run_set)
     quality.report(table, options)
     out = capsys.readouterr().out
@@ -114,7 +113,7 @@ def test_the_benchmark_of_quality_runs(folder, monkeypatch, capsys):
 @pytest.mark.filterwarnings("ignore")
 def test_the_times_of_the_searches(folder, monkeypatch, capsys):
     small = quality.AnyLossClassifierCV(hidden=[()], max_epochs=5)
-    others = quality.TunedThreshold(quality.logistic(), scoring="f1")
+    others = quality.tuned_threshold(quality.logistic())
     models = {quality.OURS: small, quality.TUNED_HISTGB: others}
     monkeypatch.setattr(quality, "aimed", lambda metric: models)
     options = sets.parser("", folder / "times.csv").parse_args(

@@ -20,11 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
-from sk_anyloss.baselines import TunedThreshold, get_baseline
+from sk_anyloss.baselines import get_baseline, tuned_threshold
 from sk_anyloss.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.model_selection import AnyLossClassifierCV
-from sk_anyloss.scoring import metric_scorer
 
 __all__ = [
     "Method",
@@ -151,10 +150,6 @@ def _logistic(**params: Any) -> LogisticRegression:
     return LogisticRegression(max_iter=2000, **params)
 
 
-def _tuned(model: BaseEstimator, metric: str | Metric, seed: int) -> TunedThreshold:
-    return TunedThreshold(model, scoring=metric_scorer(metric), random_state=seed)
-
-
 HistGB = HistGradientBoostingClassifier
 
 
@@ -238,7 +233,9 @@ def _register_family(
     )
     register_method(
         f"{name}_threshold",
-        lambda metric, seed: _tuned(pipeline(make(random_state=seed)), metric, seed),
+        lambda metric, seed: tuned_threshold(
+            pipeline(make(random_state=seed)), metric, random_state=seed
+        ),
         f"{title}, tuned threshold",
         usual=True,
     )
