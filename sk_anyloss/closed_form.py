@@ -41,6 +41,7 @@ def supports(module: Any, criterion: Any) -> bool:
     # The exact type: a subclass may compute something else.
     return (
         type(module) is MLP
+        and module.layers[0].weight.dtype in (torch.float32, torch.float64)
         and module.activation in ACTIVATIONS
         and isinstance(criterion, SummedLoss)
         and criterion.has_gradient

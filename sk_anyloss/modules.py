@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from sk_anyloss._names import unknown
 from sk_anyloss.counts import weighted_sum
+from sk_anyloss.precision import full_precision
 
 __all__ = ["MLP", "WeightedBatchNorm", "activation_names", "check_hidden"]
 
@@ -281,15 +282,20 @@ class MLP(nn.Module):
         nn.init.constant_(output.get_parameter("bias"), self.output_bias)
 
     def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Logits of shape (n,) for rows of shape (n, n_features)."""
-        X = self.standardize(X)
-        *hidden, output = self.layers
-        for i, layer in enumerate(hidden):
-            X = layer(X)
-            if self.norms:
-                X = self.norms[i](X, sample_weight)
-            X = self.activation_function(X)
-        return output(X).squeeze(-1)
+        """Logits of shape (n,) for rows of shape (n, n_features).
+
+        Computed in the dtype of the parameters, under autocast too: so the network is
+        the same whether its gradient comes in closed form or from autograd.
+        """
+        with full_precision(X.device):
+            X = self.standardize(X)
+            *hidden, output = self.layers
+            for i, layer in enumerate(hidden):
+                X = layer(X)
+                if self.norms:
+                    X = self.norms[i](X, sample_weight)
+                X = self.activation_function(X)
+            return output(X).squeeze(-1)
 
     def standardize(self, X: Tensor) -> Tensor:
         """Rows as they enter the first layer."""

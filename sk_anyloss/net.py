@@ -28,6 +28,7 @@ from sk_anyloss.curves import Curve
 from sk_anyloss.flat import get_stepper, needs_closure
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.precision import at_least_single, full_precision
 from sk_anyloss.rows import Rows, batch_rows
 from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.summed import SummedLoss, align
@@ -74,10 +75,11 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, An
     """
     stepper.begin()
     totals: Any = 0
-    for batch in batches:
-        last, _, sums = engine(batch)
-        stepper.step()
-        totals = totals + sums
+    with full_precision(engine.flat.values.device):
+        for batch in batches:
+            last, _, sums = engine(batch)
+            stepper.step()
+            totals = totals + sums
     return engine.criterion.pull(totals)[0], last
 
 
@@ -487,7 +489,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         if self._goes_by_hand(fit_params):
             engine = self._engine()
             engine.flat.adopt()  # The optimiser has dropped its gradients.
-            with torch.inference_mode():
+            with torch.inference_mode(), full_precision(self.device_):
                 value, logits, tally = engine([self._rows(Xi, yi)])
             # Copies: the engine will use its memory again.
             return {
@@ -497,7 +499,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             }
         logits = self.infer(Xi, **fit_params)
         loss = self.get_loss(logits, yi, X=Xi, training=True)
-        loss.backward()
+        with full_precision(logits.device):  # Autocast is for forward passes only.
+            loss.backward()
         with torch.no_grad():
             sums = self._sums(logits, yi, Xi)
         return {"loss": loss, "y_pred": logits, "sums": sums}
@@ -517,7 +520,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             sums = self._sums(logits, yi, Xi)
             _, y, weight = align(logits, *self._labels(yi, Xi))
             decision = (logits > self._cut).to(logits.dtype)
-            counts = torch.stack(confusion(decision, 1 - decision, y, weight))
+            with full_precision(logits.device):
+                counts = torch.stack(confusion(decision, 1 - decision, y, weight))
         loss = self._value(sums)
         return {"loss": loss, "y_pred": logits, "sums": sums, "counts": counts}
 
@@ -546,7 +550,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
         logits, y, weight = align(logits, *self._labels(y, X))
         if isinstance(self.criterion_, SummedLoss):
-            return self.criterion_.sums(logits, y, weight)
+            with full_precision(logits.device):
+                return self.criterion_.sums(logits, y, weight)
         if weight is None:
             loss = self.criterion_(logits, y)
         elif "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
@@ -578,6 +583,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 fit_params["sample_weight"] = self._as_input(weight)
             if set(x) == {"X"}:
                 x = x["X"]
+        # Autocast keeps copies of the weights until its context ends, and a whole fit
+        # within one context would train on the first ones.
+        torch.clear_autocast_cache()
         logits = super().infer(self._as_input(x), **fit_params)
         if logits.dim() == 2 and logits.shape[1] == 1:
             logits = logits.squeeze(1)
@@ -586,7 +594,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 "The module must give one logit a row, of shape (n,) or (n, 1); got "
                 f"{tuple(logits.shape)}."
             )
-        return logits
+        return at_least_single(logits)
 
     def _as_input(self, x: Any) -> Any:
         """Tensors on the device, those of floats in the module's own dtype."""

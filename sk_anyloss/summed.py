@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_anyloss.counts import ClassWeights
+from sk_anyloss.precision import at_least_single, full_precision
 
 __all__ = ["SummedLoss", "align"]
 
@@ -147,10 +148,11 @@ class SummedLoss(nn.Module):
             raise ValueError(
                 f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
             )
-        sums = self.sums(logits, y, sample_weight)
-        if self.training and torch.is_grad_enabled():
-            sums = self.remember(sums)
-        return self.value(sums)
+        with full_precision(logits.device):
+            sums = self.sums(logits, y, sample_weight)
+            if self.training and torch.is_grad_enabled():
+                sums = self.remember(sums)
+            return self.value(sums)
 
 
 def align(
@@ -158,11 +160,12 @@ def align(
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Bring logits, labels and weights to one dtype and to shapes that belong together.
 
-    Logits of shape (n, 1) beside labels of shape (n,) would broadcast to (n, n)
-    without a word.
+    The dtype is that of the logits, but float32 at least. Logits of shape (n, 1)
+    beside labels of shape (n,) would broadcast to (n, n) without a word.
     """
     if not logits.is_floating_point():
         raise TypeError(f"Logits must be floating-point numbers, got {logits.dtype}.")
+    logits = at_least_single(logits)
     if y.dim() == 2 and y.shape[1] == 1:
         y = y.squeeze(1)
     if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):
