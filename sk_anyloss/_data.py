@@ -122,18 +122,59 @@ class Figures(NamedTuple):
 
 
 def column_figures(X: Any, sample: Sample) -> Figures:
-    """Mean and deviation of the columns, as scikit-learn's scaler finds them."""
+    """Mean and scale of the columns, as scikit-learn's scaler finds them.
+
+    A constant column has the scale infinity, so that it enters as 0 whatever comes
+    later: a network cannot have learned anything from it.
+    """
     # with_mean=False admits sparse rows; the mean is learned all the same.
     scaler = StandardScaler(with_mean=False)
     with np.errstate(over="ignore", invalid="ignore"):
         for rows, weight in sample.chunks(X):
             scaler.partial_fit(rows, sample_weight=weight)
-    if not np.isfinite(scaler.scale_).all():
+    mean, scale = scaler.mean_, scaler.scale_
+    # The scaler puts 1 for what it takes for constant, by a bound that grows with the
+    # mean; where squares overflow it has no number at all.
+    # No value is further from the mean than the root of their number.
+    largest = np.abs(mean) + scale * np.sqrt(len(sample.target))
+    usable = np.isfinite(scaler.var_) & (largest < np.finfo(X.dtype).max / 4)
+    for j in np.flatnonzero(~usable | ((scale == 1) & (scaler.var_ != 1))).tolist():
+        mean[j], scale[j] = _exact_figures(_column(X, j, sample), sample.weight)
+    if not (np.isfinite(mean).all() and (scale > 0).all()):
+        (j, *_) = np.flatnonzero(~np.isfinite(mean)).tolist()
         raise ValueError(
-            "X has values too large to be standardised: the variance of a column "
-            "overflows. Scale the columns first."
+            f"X has values too large to be standardised in column {j}, beyond a "
+            f"quarter of the largest number of {X.dtype}. Scale that column first."
         )
-    return Figures(scaler.mean_, scaler.scale_)
+    return Figures(mean, np.maximum(scale, np.finfo(X.dtype).tiny))
+
+
+def _exact_figures(
+    column: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """Mean and standard deviation without overflow and without loss of digits.
+
+    Rounding noise counts as constant: values that differ by no more than eight units
+    in the last place of the largest.
+    """
+    limits = np.finfo(column.dtype)
+    top = float(np.abs(column).max())
+    if top > limits.max / 4:
+        return np.inf, np.inf
+    column = column.astype(float)
+    if np.ptp(column) <= 8 * limits.eps * top:
+        return 0.0, np.inf
+    first, unit = column[0], float(np.ptp(column))
+    offsets = (column - first) / unit
+    mean = float(np.average(offsets, weights=weight))
+    variance = float(np.average((offsets - mean) ** 2, weights=weight))
+    return first + unit * mean, unit * float(np.sqrt(variance))
+
+
+def _column(X: Any, j: int, sample: Sample) -> np.ndarray:
+    """Column j of the samples, as an array."""
+    column = X[:, [j]].toarray().ravel() if issparse(X) else X[:, j]
+    return column if sample.rows is None else column[sample.rows]
 
 
 def piece_figures(X: Any, sample: Sample, n_bins: int) -> Figures:
@@ -148,9 +189,7 @@ def piece_figures(X: Any, sample: Sample, n_bins: int) -> Figures:
         X = X.tocsc()
     means, scales, pieces = [], [], []
     for j in range(X.shape[1]):
-        column = X[:, [j]].toarray().ravel() if issparse(X) else X[:, j]
-        if sample.rows is not None:
-            column = column[sample.rows]
+        column = _column(X, j, sample)
         edges = _bin_edges(column.astype(float), sample.weight, n_bins)
         n_pieces = len(edges) - 1
         room = min(n_bins, 1 << max(0, n_pieces - 1).bit_length())

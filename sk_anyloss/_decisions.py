@@ -45,15 +45,16 @@ class DecidesByLogOdds(ClassifierMixin):
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Rows, and labels unless they are left out, as arrays."""
-        return validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            reset=reset,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
+            return validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",
+                reset=reset,
+            )
 
     @property
     def _favours_last(self) -> bool:

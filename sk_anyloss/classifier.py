@@ -674,7 +674,18 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             )
 
     def _log_odds(self, X: Any) -> np.ndarray:
-        return self.net_.logits(as_rows(X))
+        logits = self.net_.logits(as_rows(X))
+        if not np.isfinite(logits).all():
+            i = int(np.flatnonzero(~np.isfinite(logits))[0])
+            largest = np.abs(X[[i]]).max()
+            way_out = "" if self.standardize else "use standardize=True, "
+            raise ValueError(
+                f"The output of the network for sample {i} of X is not finite; the "
+                f"largest value of that sample is {largest:.3g}. To train and predict "
+                f"on such values, {way_out}scale the columns, or leave such samples "
+                "out."
+            )
+        return logits
 
     @property
     def _cut(self) -> float:  # type: ignore[override]

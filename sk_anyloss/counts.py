@@ -130,6 +130,7 @@ class ClassWeights:
         self.columns = table.mT
         self.target = target
         self.groups, _, self.n = table.shape
+        self.most_factor = torch.finfo(table.dtype).max * 1e-12
         self._even_share: Tensor | None = None
         if even:
             self._even_share = table.new_full(
@@ -174,7 +175,20 @@ class ClassWeights:
         return self.table.sum(-1)
 
     def each(self, negatives: Any, positives: Any) -> Tensor:
-        """Weights times a factor for each class: (1, n), or (K, n) for K of them."""
+        """Weights times a factor for each class: (1, n), or (K, n) for K of them.
+
+        Factors beyond the dtype are cut off: they belong to sums next to 0, and to
+        slopes that have rounded to 0.
+        """
+        most = self.most_factor
+        if isinstance(negatives, np.ndarray):
+            negatives, positives = (
+                negatives.clip(-most, most),
+                positives.clip(-most, most),
+            )
+        else:
+            negatives = min(max(negatives, -most), most)
+            positives = min(max(positives, -most), most)
         if self._even_share is not None and not isinstance(negatives, np.ndarray):
             return torch.rsub(self.target, negatives, alpha=negatives - positives)
         if not isinstance(negatives, np.ndarray):
