@@ -32,28 +32,13 @@ from sk_anyloss.precision import at_least_single, full_precision
 from sk_anyloss.rows import Rows, batch_rows
 from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.summed import SummedLoss, align
+from sk_anyloss.threads import single_thread
 from sk_anyloss.trainable import not_finite
 
-__all__ = ["AnyLossNet", "single_thread"]
+__all__ = ["AnyLossNet"]
 
 #: Rows that go through the module at once when it is not being trained.
 PREDICT_ROWS = 16_384
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Keep torch to one thread, and give it back what it had.
-
-    The nets are small, so more threads cost more than they bring; and sums that are
-    split over threads round differently, so that a fit in a worker process of joblib
-    would not be bitwise the fit in the main one.
-    """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, Any]:

@@ -26,8 +26,9 @@ from sk_anyloss.classifier import AnyLossClassifier, Job, Phase, restored_on_err
 from sk_anyloss.closed_form import ClosedForm
 from sk_anyloss.feed import PIECE_SIZE, Feed, Group
 from sk_anyloss.flat import get_stepper, has_flat_step
-from sk_anyloss.net import AnyLossNet, single_thread, train_epoch
+from sk_anyloss.net import AnyLossNet, train_epoch
 from sk_anyloss.rows import as_tensor, batch_rows
+from sk_anyloss.threads import single_thread
 
 __all__ = ["fit_stack"]
 
