@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from scipy.sparse import issparse
 from scipy.special import logit
 from sklearn.preprocessing import StandardScaler
@@ -16,10 +16,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
+from sk_anyloss.batches import Samples
 from sk_anyloss.rows import as_tensor
-
-#: Rows at a time, where going through all at once would take memory.
-SOME_ROWS = 16_384
+from sk_anyloss.sparse import chunk_samples
 
 
 @dataclass
@@ -54,16 +53,19 @@ class Sample:
 
     def chunks(self, X: Any) -> Iterator[tuple[Any, np.ndarray | None]]:
         """These rows of X and their weights, some at a time."""
-        for part in gen_batches(len(self.target), SOME_ROWS):
+        for part in gen_batches(len(self.target), chunk_samples(_width(X))):
             rows = X[part if self.rows is None else self.rows[part]]
             yield rows, None if self.weight is None else self.weight[part]
 
-    def batch(self, X: Any) -> tuple[dict[str, Any], torch.Tensor]:
-        """Rows, weights and labels as the net takes them."""
-        rows = {"X": as_rows(X if self.rows is None else X[self.rows])}
-        if self.weight is not None:
-            rows["sample_weight"] = as_tensor(self.weight.astype(X.dtype))
-        return rows, torch.from_numpy(self.target)
+    def dataset(self, X: Any) -> Samples:
+        """These samples as the net takes them, without a copy."""
+        weight = None if self.weight is None else self.weight.astype(X.dtype)
+        return Samples(X, self.target, weight, self.rows)
+
+
+def _width(X: Any) -> int:
+    """Numbers that a sample takes in memory, of dense and of sparse samples."""
+    return math.ceil(X.nnz / X.shape[0]) if issparse(X) else X.shape[1]
 
 
 def positive_weights(y: np.ndarray, sample_weight: Any) -> tuple[Any, Any]:

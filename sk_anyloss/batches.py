@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,16 +18,71 @@ from torch.utils.data import DataLoader
 
 from sk_anyloss.feed import Feed, Group
 from sk_anyloss.rows import as_tensor, batch_bounds, batch_rows, stratified_order, take
+from sk_anyloss.sparse import is_thin
 
-__all__ = ["Batches"]
+__all__ = ["Batches", "Samples"]
+
+
+class Samples(Dataset):
+    """Some of the samples of a matrix as a skorch dataset, without a copy of them.
+
+    Parameters
+    ----------
+    matrix : array, tensor or sparse matrix of shape (n, d)
+        All samples.
+    y : array of shape (m,)
+        Labels of those that are chosen, 0 or 1.
+    weight : array of shape (m,) or None, default=None
+        Their weights.
+    chosen : array of int of shape (m,) or None, default=None
+        Which samples; None for all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.batches import Batches, Samples
+    >>> data = Samples(np.eye(4), np.array([0, 1]), chosen=np.array([3, 1]))
+    >>> [batch["X"].argmax(1).tolist() for batch, y in Batches(data, batch_size=2)]
+    [[3, 1]]
+    """
+
+    X_is_ndframe = False
+
+    def __init__(
+        self,
+        matrix: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None = None,
+        chosen: np.ndarray | None = None,
+    ) -> None:
+        self.matrix, self.y = matrix, y
+        self.weight, self.chosen = weight, chosen
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def X(self) -> dict[str, Any]:
+        """What skorch's callbacks ask for; a copy, if not all samples are chosen."""
+        every = self.matrix if self.chosen is None else self.matrix[self.chosen]
+        rows = {"X": every}
+        return rows if self.weight is None else {**rows, "sample_weight": self.weight}
+
+    def __getitem__(self, i: int) -> tuple[dict[str, Any], Any]:
+        at = i if self.chosen is None else self.chosen[i]
+        row = {"X": self.matrix[at]}
+        if self.weight is not None:
+            row["sample_weight"] = self.weight[i]
+        return row, self.y[i]
 
 
 class Batches:
     """Iterate over a skorch dataset in batches of nearly equal size.
 
-    Rows are sliced out of whole tensors, arrays or sparse matrices (a sparse batch
-    is made dense, never the matrix). A dataset that can only be asked for one row
-    at a time goes through torch's ``DataLoader``.
+    Samples are sliced out of whole tensors, arrays or sparse matrices (a batch of these
+    is made dense, never the matrix, and not even the batch if the network takes it).
+    A dataset that can only be asked for one sample at a time goes through torch's
+    ``DataLoader``.
 
     Parameters
     ----------
@@ -37,6 +93,8 @@ class Batches:
     rng : numpy.random.Generator, default=None
         If given, every pass goes over the rows in a new random order, stratified
         by the labels. If None, the rows come in their own order.
+    keep_sparse : bool, default=False
+        Whether batches of a wide matrix with few entries stay sparse.
 
     Examples
     --------
@@ -53,10 +111,12 @@ class Batches:
         dataset: Any,
         batch_size: int | float | str = "auto",
         rng: np.random.Generator | None = None,
+        keep_sparse: bool = False,
     ) -> None:
         self.dataset = dataset
         self.rows = batch_rows(batch_size, len(dataset))
         self.rng = rng
+        self.keep_sparse = keep_sparse
         self._feed: Feed | None = None
 
     def __len__(self) -> int:
@@ -66,14 +126,32 @@ class Batches:
         if not isinstance(self.dataset, Dataset):
             yield from self._row_by_row()
             return
-        X, y = self.dataset.X, self.dataset.y
-        if self.dataset.X_is_ndframe:
-            X = X.to_numpy()
-        n, n_batches = len(self.dataset), len(self)
-        order = None if n_batches == 1 else self._order(y, n)
+        data, n, n_batches = self.dataset, len(self.dataset), len(self)
+        take_X = partial(self._take, data)
+        if not isinstance(data, Samples):
+            take_X = partial(
+                self._take, data.X.to_numpy() if data.X_is_ndframe else data.X
+            )
+        order = None if n_batches == 1 else self._order(data.y, n)
         for start, stop in pairwise(batch_bounds(n, n_batches)):
             rows = slice(start, stop) if order is None else order[start:stop]
-            yield _take(X, rows), torch.zeros(1) if y is None else _take(y, rows)
+            yield (
+                take_X(rows),
+                torch.zeros(1) if data.y is None else _take(data.y, rows),
+            )
+
+    def _take(self, data: Any, rows: Any) -> Any:
+        if isinstance(data, Samples):
+            index = rows if data.chosen is None else data.chosen[rows]
+            batch = {"X": self._take(data.matrix, index)}
+            if data.weight is not None:
+                batch["sample_weight"] = _take(data.weight, rows)
+            return batch
+        if isinstance(data, dict):
+            return {key: self._take(value, rows) for key, value in data.items()}
+        if self.keep_sparse and is_thin(data):
+            return data[rows]
+        return _take(data, rows)
 
     def _order(self, y: Any, n: int) -> np.ndarray | None:
         if self.rng is None:
@@ -111,7 +189,13 @@ class Batches:
             The same one in every epoch.
         """
         if self._feed is None and isinstance(self.dataset, Dataset):
-            X, y, weight = self.dataset.X, self.dataset.y, None
+            data, y = self.dataset, self.dataset.y
+            weight: Any = None
+            chosen = None
+            if isinstance(data, Samples):
+                X, weight, chosen = data.matrix, data.weight, data.chosen
+            else:
+                X = data.X
             if isinstance(X, dict):
                 weight, X = X.get("sample_weight"), X["X"]
             if hasattr(X, "iloc"):
@@ -124,7 +208,7 @@ class Batches:
             if weight is not None:
                 weight = as_tensor(np.asarray(weight)).to(dtype)
             figures = module.mean, module.scale, module.pieces
-            group = Group(np.asarray(y), self.rng, None, weight, *figures)
+            group = Group(np.asarray(y), self.rng, chosen, weight, *figures)
             widths = [layer.out_features for layer in module.layers]
             self._feed = Feed(X, [group], len(self), max(widths), dtype, device)
         return self._feed

@@ -434,9 +434,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                     net.follow(phase.criterion, self.metric, self._decide_at)
                     net.set_params(max_epochs=phase.epochs)
                     if phase.watched and job.held_out is not None:
-                        valid = net.get_dataset(*job.held_out.batch(X))
-                        net.train_split = predefined_split(valid)
-                    net.partial_fit(*job.sample.batch(X))
+                        net.train_split = predefined_split(job.held_out.dataset(X))
+                    net.partial_fit(job.sample.dataset(X))
         finally:
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None

@@ -234,7 +234,10 @@ class ClosedForm:
         x = rows.XT
         for room in rooms:
             layer = room.layer
-            layer.add_product(layer.bias, layer.weight, x, out=room.z_product)
+            if rows.sparse is not None and room is rooms[0]:
+                rows.sparse.product(layer.bias, layer.weight, room.z_product)
+            else:
+                layer.add_product(layer.bias, layer.weight, x, out=room.z_product)
             if room is rooms[-1] or (room.norm is not None and normalize(room, rows)):
                 break
             self.activation.write(room.z, room.out)
@@ -274,7 +277,10 @@ class ClosedForm:
             if i:
                 x, transposed = rooms[i - 1].entering_transposed, rooms[i - 1].entering
             into = layer.weight_grad
-            if layer.is_wide:
+            if rows.sparse is not None and i == 0:
+                product = rows.sparse.gradient(g).view(into.shape)
+                into.add_(product) if keep else into.copy_(product)
+            elif layer.is_wide:
                 product = layer.product(transposed, g.mT).mT
                 into.add_(product) if keep else into.copy_(product)
             elif keep:

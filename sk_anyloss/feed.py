@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sk_anyloss.counts import ClassWeights
 from sk_anyloss.rows import Rows, as_tensor, batch_bounds, stratified_order, take
+from sk_anyloss.sparse import SparseStack, is_thin
 
 __all__ = ["Feed", "Group"]
 
@@ -121,19 +122,24 @@ class Feed:
         self.scale = _figures([group.scale for group in groups])
         self.order: np.ndarray | None = None
         G, d = self.shape
+        on_cpu = torch.device(device or "cpu").type == "cpu"
+        self.thin = self.pieces is None and on_cpu and is_thin(X)
+        held = 0 if self.thin else d  # Numbers of a sample that are held.
         self.plan = _plan(
             np.array([batch_bounds(size, n_batches) for size in sizes]),
             self.starts,
-            in_block=max(1, BLOCK_SIZE // (G * d)),
-            in_piece=max(1, PIECE_SIZE // max(G * d, width)),
+            # A batch that stays sparse is gathered by itself.
+            in_block=1 if self.thin else max(1, BLOCK_SIZE // (G * d)),
+            in_piece=max(1, PIECE_SIZE // max(G * held, width)),
         )
         # Rows that stay are better kept column by column: products are faster so.
         self.static = n_batches == len(self.plan[0]) == 1
         room = G * max(block.stop for blocks in self.plan for block in blocks)
         self.memory = [
             torch.empty(room * columns, dtype=dtype, device=device)
-            for columns in (d, 2, 1)
+            for columns in (held, 2, 1)
         ]
+        self.samples: SparseStack | None = None
         self.filled: _Block | None = None
         self.views: dict[Any, Rows] = {}
 
@@ -157,6 +163,7 @@ class Feed:
     def _within(self, stop: int) -> tuple[Tensor, Tensor, Tensor]:
         """Memory for the rows, the weights and the labels of a block."""
         G, d = self.shape
+        d = 0 if self.thin else d
         shapes = (
             (G, d, stop) if self.static else (G, stop, d),
             (G, 2, stop),
@@ -176,16 +183,22 @@ class Feed:
         places = block.places if self.order is None else self.order[block.places]
         X, table, labels = self._within(block.stop)
         rows = places if self.rows is None else self.rows[places]
-        if self.pieces is not None:
+        if self.thin:
+            index = [rows] if len(X) == 1 else rows.reshape(len(X), -1)
+            matrices = [
+                self.X[part].astype(_numpy_dtype(X), copy=False) for part in index
+            ]
+            self.samples = SparseStack(matrices, self.mean, self.scale)
+        elif self.pieces is not None:
             taken = take(self.X, rows).to(X.device)[:, self.pieces]
             X.copy_(taken.view(X.shape))
         elif self.static:
             X.copy_(take(self.X, rows).view(X.shape))
         else:
             self._gather(rows, X.flatten(0, 1))
-        if self.mean is not None:
+        if self.mean is not None and not self.thin:
             X.sub_(self.mean)
-        if self.scale is not None:
+        if self.scale is not None and not self.thin:
             X.div_(self.scale)
         if self.pieces is not None:
             X.clamp_(-1, 1)
@@ -212,6 +225,10 @@ class Feed:
 
     def view(self, block: _Block, cut: tuple[int, int, bool]) -> Rows:
         """The rows of a batch, or of a piece of one, within a block."""
+        if self.samples is not None:  # Of this block: each has one batch.
+            _, table, labels = self._within(block.stop)
+            even = cut[2] and self.weight is None
+            return Rows.of_sparse(self.samples, ClassWeights(table, labels, even))
         if (block.stop, cut) not in self.views:
             start, stop, even = cut
             X, table, labels = self._within(block.stop)
@@ -220,6 +237,10 @@ class Feed:
             classes = ClassWeights(table[..., start:stop], labels[:, start:stop], even)
             self.views[block.stop, cut] = Rows(X, X.mT, classes, stop - start)
         return self.views[block.stop, cut]
+
+
+def _numpy_dtype(like: Tensor) -> np.dtype:
+    return torch.empty(0, dtype=like.dtype).numpy().dtype
 
 
 def _join(arrays: list[np.ndarray]) -> np.ndarray:

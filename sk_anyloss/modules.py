@@ -288,21 +288,32 @@ class MLP(nn.Module):
         the same whether its gradient comes in closed form or from autograd.
         """
         with full_precision(X.device):
-            X = self.standardize(X)
-            *hidden, output = self.layers
-            for i, layer in enumerate(hidden):
-                X = layer(X)
+            X = self._first_layer(X)
+            for i, layer in enumerate(self.layers[1:]):
                 if self.norms:
                     X = self.norms[i](X, sample_weight)
-                X = self.activation_function(X)
-            return output(X).squeeze(-1)
+                X = layer(self.activation_function(X))
+            return X.squeeze(-1)
+
+    def _first_layer(self, X: Tensor) -> Tensor:
+        """What comes of the first layer; a sparse tensor is not made dense for it."""
+        layer = self.layers[0]
+        if not X.is_sparse:
+            return layer(self.standardize(X))
+        weight: Tensor = layer.get_parameter("weight")
+        bias: Tensor = layer.get_parameter("bias")
+        if self.scale is not None:
+            weight = weight / self.scale
+        if self.mean is not None:
+            bias = bias - weight @ self.mean
+        return torch.sparse.mm(X, weight.mT) + bias
 
     def standardize(self, X: Tensor) -> Tensor:
-        """Rows as they enter the first layer."""
+        """Samples as they enter the first layer, in one new tensor."""
         if self.pieces is not None:
             X = X[..., self.pieces]
         if self.mean is not None:
             X = X - self.mean
         if self.scale is not None:
-            X = X / self.scale
-        return X if self.pieces is None else X.clamp(-1, 1)
+            X = X / self.scale if self.mean is None else X.div_(self.scale)
+        return X if self.pieces is None else X.clamp_(-1, 1)

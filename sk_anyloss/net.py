@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer
@@ -20,25 +21,24 @@ from skorch.history import History
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
-from sk_anyloss.batches import Batches
+from sk_anyloss.batches import Batches, Samples
 from sk_anyloss.callbacks import QuietPrintLog
 from sk_anyloss.closed_form import ClosedForm, supports
-from sk_anyloss.counts import confusion
+from sk_anyloss.counts import ClassWeights, confusion
 from sk_anyloss.curves import Curve
 from sk_anyloss.flat import get_stepper, needs_closure
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.modules import MLP
 from sk_anyloss.precision import at_least_single, full_precision
 from sk_anyloss.rows import Rows, batch_rows
 from sk_anyloss.scoring import evaluate_logits
+from sk_anyloss.sparse import SparseStack, chunk_samples, is_thin, sparse_tensor
 from sk_anyloss.summed import SummedLoss, align
 from sk_anyloss.threads import single_thread
 from sk_anyloss.trainable import not_finite
 
 __all__ = ["AnyLossNet"]
-
-#: Rows that go through the module at once when it is not being trained.
-PREDICT_ROWS = 16_384
 
 
 def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, Any]:
@@ -222,13 +222,38 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """Batches of a dataset, shuffled and stratified if it is trained on."""
         prefix = "iterator_train" if training else "iterator_valid"
         iterator, params = getattr(self, prefix), self.get_params_for(prefix)
-        params.setdefault("batch_size", self.batch_size if training else PREDICT_ROWS)
-        if isinstance(iterator, type) and issubclass(iterator, Batches):
+        own_batches = isinstance(iterator, type) and issubclass(iterator, Batches)
+        if training:
+            params.setdefault("batch_size", self.batch_size)
+        else:
+            params.setdefault("batch_size", chunk_samples(self._width(dataset)))
+        if own_batches:
+            params.setdefault("keep_sparse", self._takes_sparse())
             if training:
                 params.setdefault("rng", self.rng_)
         else:
             params["batch_size"] = batch_rows(params["batch_size"], len(dataset))
         return iterator(dataset, **params)
+
+    def _takes_sparse(self) -> bool:
+        """Whether sparse samples can enter the module as they are."""
+        module, on_cpu = self.module_, torch.device(self.device or "cpu").type == "cpu"
+        return type(module) is MLP and module.pieces is None and on_cpu
+
+    def _width(self, dataset: Any) -> int:
+        """The most numbers that a sample takes on its way through the network."""
+        X = dataset.matrix if isinstance(dataset, Samples) else getattr(dataset, "X", 0)
+        X = X.get("X", 0) if isinstance(X, dict) else X
+        width = math.prod(getattr(X, "shape", ())[1:])
+        if type(self.module_) is not MLP:
+            return width
+        if self._takes_sparse() and is_thin(X):
+            width = 1
+        layers = [
+            (layer.in_features, layer.out_features) for layer in self.module_.layers
+        ]
+        inner = layers[0][1:] if self.module_.pieces is None else layers[0]
+        return max(width, *inner, *(n for pair in layers[1:] for n in pair))
 
     def check_data(self, X: Any, y: Any = None) -> None:
         """Refuse labels other than 0 and 1."""
@@ -492,9 +517,15 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def _rows(self, X: Any, y: Any) -> Rows:
         y, weight = self._labels(y, X)
-        X = self._as_input(X["X"] if isinstance(X, dict) else X)
-        _, y, weight = align(X[:, 0], y, weight)
-        return Rows.of(self.module_.standardize(X), y, weight)
+        X = X["X"] if isinstance(X, dict) else X
+        _, y, weight = align(torch.empty(len(y), dtype=self.dtype_), y, weight)
+        if not issparse(X):
+            return Rows.of(self.module_.standardize(self._as_input(X)), y, weight)
+        figures = [self.module_.mean, self.module_.scale]
+        mean, scale = (None if f is None else f.view(1, 1, -1) for f in figures)
+        matrix = X.astype(to_numpy(y).dtype, copy=False)
+        samples = SparseStack([matrix], mean, scale)
+        return Rows.of_sparse(samples, ClassWeights.of(y, weight))
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward pass of one batch, with the counts of its decisions."""
@@ -530,7 +561,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         # skorch's to_tensor looks at a tensor for longer than a small step takes.
         if isinstance(x, Tensor):
             return x if x.device == self.device_ else x.to(device=self.device_)
-        return to_tensor(x, self.device)
+        return (
+            sparse_tensor(x, self.device_) if issparse(x) else to_tensor(x, self.device)
+        )
 
     def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
         logits, y, weight = align(logits, *self._labels(y, X))
@@ -591,9 +624,20 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         return x.to(self.dtype_) if x.is_floating_point() else x
 
     def logits(self, X: Any) -> np.ndarray:
-        """Logits of shape (n,), computed in chunks of rows."""
+        """Logits of shape (n,), computed in chunks of samples."""
+        self.check_is_fitted(["module_"])
+        dataset = X if is_dataset(X) else self.get_dataset(X)
+        # Results that stay between chunks would keep their memory from being reused.
+        found: np.ndarray | None = None
+        stop = 0
         with single_thread():
-            return to_numpy(self.forward(X))
+            for batch in self.get_iterator(dataset, training=False):
+                part = to_numpy(self.evaluation_step(batch))
+                if found is None:
+                    found = np.empty(len(dataset), dtype=part.dtype)
+                start, stop = stop, stop + len(part)
+                found[start:stop] = part
+        return np.empty(0) if found is None else found[:stop]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).

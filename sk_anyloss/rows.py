@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from torch import Tensor
 
 from sk_anyloss.counts import ClassWeights
+from sk_anyloss.sparse import SparseStack
 
 __all__ = [
     "Rows",
@@ -43,17 +44,26 @@ class Rows:
         Their labels and weights.
     n : int
         Their number.
+    sparse : SparseStack, default=None
+        The samples, if they are not to be made dense; X and XT are then not looked at.
     """
 
     X: Tensor
     XT: Tensor
     classes: ClassWeights
     n: int
+    sparse: SparseStack | None = None
 
     @classmethod
     def of(cls, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Rows:
         """From rows (n, d), labels (n,) and weights (n,) of one group, of one dtype."""
         return cls(X, X.mT, ClassWeights.of(y, sample_weight), len(y))
+
+    @classmethod
+    def of_sparse(cls, samples: SparseStack, classes: ClassWeights) -> Rows:
+        """From samples that stay sparse."""
+        nothing = classes.table[:0]
+        return cls(nothing, nothing, classes, classes.n, samples)
 
 
 def batch_rows(batch_size: int | float | str, n: int) -> int:

@@ -189,8 +189,8 @@ class _Member:
         net.record_epoch("train", n_batches, loss)
         if watched and self.job.held_out is not None:
             if self.watched is None:
-                rows = net.get_dataset(*self.job.held_out.batch(self.X))
-                self.watched = net.get_iterator(rows, training=False)
+                samples = self.job.held_out.dataset(self.X)
+                self.watched = net.get_iterator(samples, training=False)
             net.run_single_epoch(self.watched, False, "valid", net.validation_step)
             try:
                 self.stopper.on_epoch_end(net, self.watched.dataset)

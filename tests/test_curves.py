@@ -170,7 +170,7 @@ def test_the_positive_class_may_be_the_first(name):
 def test_early_stopping_watches_the_area_of_all_held_out_rows(
     name, weighted, monkeypatch
 ):
-    monkeypatch.setattr("sk_anyloss.net.PREDICT_ROWS", 7)
+    monkeypatch.setattr("sk_anyloss.sparse.CHUNK_SAMPLES", 7)
     X, y = training_rows()
     w = np.random.default_rng(1).random(300) if weighted else None
     model = AnyLossClassifier(
