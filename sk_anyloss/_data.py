@@ -86,10 +86,19 @@ def positive_weights(y: np.ndarray, sample_weight: Any) -> tuple[Any, Any]:
     return np.flatnonzero(used), weight[used]
 
 
+#: The least share of the largest weight that a sample counts for. Below it, weights of
+#: a whole batch would round to 0, in float64 in products of four of their sums.
+LEAST_SHARE = {np.dtype(np.float32): 1e-15, np.dtype(np.float64): 1e-60}
+
+
 def class_weights(
-    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None
+    class_weight: Any,
+    classes: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    dtype: np.dtype,
 ) -> np.ndarray | None:
-    """Weights of the rows times those of their classes, kept within sane bounds."""
+    """Weights of the samples times those of their classes, kept within sane bounds."""
     if class_weight is None and weight is None:
         return None
     if weight is None:
@@ -112,6 +121,8 @@ def class_weights(
     if not 1e-9 < top < 1e9:
         # Their scale has no meaning for a metric, but sums of them might overflow.
         weight = weight / top
+    least = LEAST_SHARE[np.dtype(dtype)] * weight.max()
+    weight = np.where(weight > 0, np.maximum(weight, least), 0)
     return None if (weight == 1).all() else weight
 
 
@@ -224,7 +235,8 @@ def prior_logit(criterion: nn.Module, sample: Sample) -> float:
     if thresholds:
         step: Any = criterion.step
         ends = [step.open_range(threshold) for threshold in thresholds]
-        low, high = min(start for start, _ in ends), max(end for _, end in ends)
+        low = max(low, min(start for start, _ in ends))
+        high = min(high, max(end for _, end in ends))
     return float(logit(np.clip(share, low, high)))
 
 
@@ -259,3 +271,25 @@ def hold_out(sample: Sample, fraction: float, seed: int) -> tuple[Sample, Sample
 def as_rows(X: Any) -> Any:
     """Dense rows as a tensor, sparse ones as they are."""
     return X if issparse(X) else as_tensor(X)
+
+
+def why_not_finite(X: Any, sample: Sample, standardized: bool, lr: float) -> str:
+    """What made a training diverge, and the way out."""
+    if not standardized:
+        largest = max(
+            float(np.abs(rows).max()) for rows, _ in sample.chunks(X) if rows.size
+        )
+        if largest > 1e6:
+            return (
+                f"X has values up to {largest:.3g} that enter the network as they are; "
+                "use standardize=True, or scale the columns."
+            )
+    if sample.weight is not None:
+        spread = sample.weight.max() / sample.weight[sample.weight > 0].min()
+        if spread > 1e6:
+            return (
+                f"the weights of the samples, with those of their classes, differ by "
+                f"a factor of {spread:.3g}; bring sample_weight and class_weight "
+                "closer together."
+            )
+    return f"lower the learning rate (lr={lr:g})."

@@ -31,6 +31,7 @@ from sk_anyloss._data import (
     positive_weights,
     prior_logit,
     split_seed,
+    why_not_finite,
 )
 from sk_anyloss._decisions import DecidesByLogOdds
 from sk_anyloss._params import check_params
@@ -50,7 +51,7 @@ from sk_anyloss.steps import (
     get_step,
 )
 from sk_anyloss.summed import SummedLoss
-from sk_anyloss.trainable import check_metric
+from sk_anyloss.trainable import NotFiniteError, check_metric
 
 __all__ = ["AnyLossClassifier"]
 
@@ -415,7 +416,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             self._set_classes(labels)
         target = (y == self.pos_label_).astype(dtype)
         own = weight
-        weight = class_weights(self.class_weight, self.classes_, y, own)
+        weight = class_weights(self.class_weight, self.classes_, y, own, dtype)
         seeds = split_seed(self.random_state, 3)
         sample, held_out = Sample(rows, target, weight, own), None
         if self.early_stopping and not partial:
@@ -425,7 +426,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     def _train(self, net: AnyLossNet, X: Any, job: Job, phases: list[Phase]) -> None:
         """Run the epochs; a net that was trained before goes on as we are set now."""
         try:
-            with restored_net_on_error(net):
+            with restored_net_on_error(net), self._cause_named(X, job.sample):
                 net.batch_size, net.verbose = self.batch_size, self.verbose
                 if net.lr != self.lr:
                     net.set_params(lr=self.lr)
@@ -439,6 +440,16 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         finally:
             # Held-out rows are not part of the model, and would be pickled with it.
             net.train_split = None
+
+    @contextmanager
+    def _cause_named(self, X: Any, sample: Sample) -> Iterator[None]:
+        """Say why a training did not stay finite, as far as the data tell."""
+        try:
+            yield
+        except NotFiniteError as error:
+            encoded = self.standardize or self.n_bins is not None
+            why = why_not_finite(X, sample, encoded, self.lr)
+            raise NotFiniteError(f"{error.what}: {why}") from error
 
     def _phases(
         self, net: AnyLossNet, criterion: nn.Module, partial: bool = False
@@ -487,7 +498,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
 
     def _place(self, metric: Metric, X: Any, sample: Sample) -> float:
         """Move the output bias to where a metric is best on the training rows."""
-        logits = [self.net_.logits(as_rows(rows)) for rows, _ in sample.chunks(X)]
+        logits = [self._log_odds(rows) for rows, _ in sample.chunks(X)]
         z = np.concatenate(logits)
         cut, _ = best_cut(metric, z, sample.target, sample.own)
         with torch.no_grad():

@@ -209,4 +209,5 @@ class ClassWeights:
         if self._even_share is not None:
             return self._even_share
         weight = self.table.sum(1)
-        return (weight / weight.sum(-1, keepdim=True)).unsqueeze(-1)
+        whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
+        return (weight / whole).unsqueeze(-1)

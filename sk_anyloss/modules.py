@@ -169,7 +169,7 @@ class WeightedBatchNorm(nn.Module):
         """Normalise the columns of x, by the batch in training, else as learned."""
         if self.training:
             rows = x.new_ones(len(x)) if sample_weight is None else sample_weight
-            share = rows / weighted_sum(rows)
+            share = rows / weighted_sum(rows).clamp(min=torch.finfo(x.dtype).tiny)
             mean = share @ x
             centred = x - mean
             var = share @ (centred * centred)

@@ -36,7 +36,7 @@ from sk_anyloss.scoring import evaluate_logits
 from sk_anyloss.sparse import SparseStack, chunk_samples, is_thin, sparse_tensor
 from sk_anyloss.summed import SummedLoss, align
 from sk_anyloss.threads import single_thread
-from sk_anyloss.trainable import not_finite
+from sk_anyloss.trainable import NotFiniteError, not_finite
 
 __all__ = ["AnyLossNet"]
 
@@ -434,9 +434,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """
         self.history.record(f"{prefix}_batch_count", n_batches)
         if not math.isfinite(loss):
-            raise ValueError(
-                f"The {prefix} loss became {loss} in epoch {len(self.history)}; lower "
-                f"the learning rate (lr={self.lr})."
+            raise NotFiniteError(
+                f"The {prefix} loss became {loss} in epoch {len(self.history)}",
+                f"lower the learning rate (lr={self.lr}), and look for huge values in "
+                "X or in the weights.",
             )
         self.history.record(f"{prefix}_loss", loss)
         if score is not None:

@@ -366,7 +366,9 @@ def _train(groups: list[list[_Member]]) -> None:
             stepper = get_stepper([net.optimizer_ for net in nets], engine.flat)
         assert stepper is not None  # shape() has seen to that.
         try:
-            with single_thread():
+            # One of the stack for all: they have the samples in common.
+            cause = first.model._cause_named(first.X, first.job.sample)
+            with single_thread(), cause:
                 _run_epochs(members, engine, stepper, feed, phase)
         finally:
             engine.release()

@@ -16,17 +16,35 @@ from sk_anyloss.curves import Curve
 from sk_anyloss.duals import value_and_slopes
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 
-__all__ = ["ManyMetrics", "check_metric", "has_slopes", "not_finite"]
+__all__ = [
+    "ManyMetrics",
+    "NotFiniteError",
+    "check_metric",
+    "has_slopes",
+    "not_finite",
+]
+
+
+class NotFiniteError(ValueError):
+    """A training that did not stay finite; ``what`` says what was not."""
+
+    def __init__(self, what: str, why: str = "") -> None:
+        super().__init__(f"{what}: {why}" if why else what)
+        self.what = what
 
 
 def not_finite(name: str, counts: Iterable[Any]) -> ValueError:
     """The error for a metric that is not finite at some counts."""
     numbers = tuple(np.asarray(count).tolist() for count in counts)
+    if not np.isfinite(numbers).all():
+        return NotFiniteError(
+            "The outputs of the network are not finite",
+            "lower the learning rate, and look for huge values in X or in the weights.",
+        )
     return ValueError(
         f"The metric {name!r} is not finite at (tn, fp, fn, tp) = {numbers}. If it "
         "divides by a sum of counts that can be 0, or takes a root of one, use ratio "
-        "and root of sk_anyloss.metrics; if the counts are not finite themselves, "
-        "lower the learning rate and look for huge values in X."
+        "and root of sk_anyloss.metrics."
     )
 
 
