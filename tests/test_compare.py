@@ -104,7 +104,10 @@ def test_columns_that_say_nothing_are_left_out_and_told_of():
 
 def test_rows_without_a_label_are_left_out_and_told_of():
     labels = mixed()["left"].where(np.arange(120) > 4)
-    table = make_table(mixed().drop(columns="left"), labels)
+    X = mixed().drop(columns="left")
+    with pytest.raises(TableError, match=r"5 of 120 labels \(4.2 %\) are missing"):
+        make_table(X, labels)
+    table = make_table(X, labels, allow_missing_labels=True)
     assert len(table.X) == len(table.y) == 115
     assert "5 rows that have no label" in table.notes[0]
 
@@ -170,7 +173,7 @@ def test_a_file_of_another_kind(tmp_path):
 def test_a_file_too_large_for_the_memory_is_not_begun(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text(ROWS)
-    monkeypatch.setattr("sk_anyloss.compare.tables.LARGE_FILE", 10)
+    monkeypatch.setattr("sk_anyloss.compare.files.LARGE_FILE", 10)
     monkeypatch.setattr("os.sysconf", lambda name: 1)
     with pytest.raises(TableError, match=r"of memory, and 0.0 GB are free"):
         read_table(path, "y")

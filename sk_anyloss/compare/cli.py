@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import io
+import os
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +19,17 @@ from joblib import cpu_count
 from sk_anyloss import __version__
 from sk_anyloss.compare import saved
 from sk_anyloss.compare.comparison import ALSO
-from sk_anyloss.compare.core import compare_tables
+from sk_anyloss.compare.core import check_methods, check_options, compare_tables
+from sk_anyloss.compare.errors import TableError, TableWarning
+from sk_anyloss.compare.files import read_frame, reason
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
-from sk_anyloss.compare.tables import TableError, built_in, read_frame, read_table
+from sk_anyloss.compare.tables import Table, built_in, read_table
 from sk_anyloss.metrics import metric_names
 
 __all__ = ["main"]
+
+#: The environment variable with which errors show their traceback.
+DEBUG = "SK_ANYLOSS_DEBUG"
 
 COMPARE = """
 Is training on the metric better than resampling, class weights or a tuned threshold,
@@ -51,22 +60,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all went well, 2 for input that cannot be used, 130 if interrupted.
+        0 if all went well, 2 for input that cannot be used, 130 if interrupted, 1 for
+        anything else. With the environment variable SK_ANYLOSS_DEBUG set, errors are
+        raised.
     """
     options = _parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            warnings.simplefilter("always", TableWarning)
             return int(options.run(options))
-    except (TableError, ValueError) as error:
-        print(f"{error}", file=sys.stderr)
-        return 2
+    except BrokenPipeError:  # Whoever read the output has read enough.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        return 1
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        expected = isinstance(error, ValueError)  # TableError is one.
+        print(reason(error) if expected else _unexpected(error), file=sys.stderr)
+        return 2 if expected else 1
     except KeyboardInterrupt:
         print(
             "\nInterrupted. What is finished is kept; the same command goes on.",
             file=sys.stderr,
         )
         return 130
+
+
+def _unexpected(error: Exception) -> str:
+    return (
+        f"The command failed with {type(error).__name__}: {reason(error)} "
+        f"(set {DEBUG}=1 to see where)."
+    )
+
+
+@contextmanager
+def _printable() -> Iterator[None]:
+    """Replace what the terminal's encoding does not have, rather than to fail."""
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    before = stream.errors
+    codecs.register_error("sk_anyloss.printable", _replace)
+    stream.reconfigure(errors="sk_anyloss.printable")
+    try:
+        yield
+    finally:
+        stream.reconfigure(errors=before)
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lost = error.object[error.start : error.end]
+    return "".join("+/-" if c == "±" else "?" for c in lost), error.end
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
@@ -101,6 +148,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--folds", type=int, default=10, help="stratified folds (10)")
     add("--repeats", type=int, default=1, help="how often to split anew (1)")
     add("--groups", help="a column that says which rows belong together")
+    add(
+        "--drop", metavar="COLUMN", action="append", default=[],
+        help="columns to leave out, such as IDs, with commas or the option repeated",
+    )  # fmt: skip
+    add(
+        "--allow-missing-labels", action="store_true",
+        help="leave out samples without a label, also if more than 1 %% have none",
+    )  # fmt: skip
     add(
         "--rope", type=float, default=0.01, help="differences that do not matter (0.01)"
     )
@@ -142,12 +197,36 @@ def _list() -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    if options.list:
-        return _list()
-    tables = [
-        read_table(source, options.target, options.positive, options.groups)
-        for source in options.data
-    ] or [built_in(options.seed)]
+    with _printable():
+        return _list() if options.list else _compare_tables(options)
+
+
+def _read_tables(options: argparse.Namespace) -> list[Table]:
+    if not options.data:
+        return [built_in(options.seed, options.drop)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # They are printed as notes.
+        return [
+            read_table(
+                source, options.target, options.positive, options.groups,
+                drop=options.drop, allow_missing_labels=options.allow_missing_labels,
+            )
+            for source in options.data
+        ]  # fmt: skip
+
+
+def _compare_tables(options: argparse.Namespace) -> int:
+    methods = options.methods
+    if methods not in (None, "all"):
+        methods = _words(methods)
+    also = ALSO if options.also is None else _words(options.also)
+    check_methods(methods)
+    check_options(
+        options.metric, also, folds=options.folds, repeats=options.repeats,
+        seed=options.seed, n_jobs=options.jobs, time_limit=options.time_limit,
+        rope=options.rope,
+    )  # fmt: skip
+    tables = _read_tables(options)
     if options.save and len(tables) > 1:
         raise TableError("--save takes one data set, since a model is made for one.")
     for table in tables:
@@ -159,9 +238,6 @@ def _compare(options: argparse.Namespace) -> int:
         from tqdm import tqdm
 
         progress = tqdm
-    methods = options.methods
-    if methods not in (None, "all"):
-        methods = [name.strip() for name in methods.split(",") if name.strip()]
     start = time.perf_counter()
     found = compare_tables(
         tables,
@@ -175,11 +251,13 @@ def _compare(options: argparse.Namespace) -> int:
         dask=options.dask,
         time_limit=options.time_limit,
         progress=progress,
-        also=ALSO if options.also is None else options.also.split(","),
+        also=also,
         rope=options.rope,
     )
     if not found.folds:
         raise ValueError("--time-limit was over before the first fold was begun.")
+    if not any(not fold.failed for fold in found.folds):
+        raise ValueError(f"Every method failed: {found.reasons()}.")
     print(f"\n{found.text()}\n")
     if options.time_limit is not None:
         expected = len(found.methods) * options.folds * options.repeats * len(tables)
@@ -193,6 +271,11 @@ def _compare(options: argparse.Namespace) -> int:
     if options.save:
         print(f"Model: {saved.save(found, options.output / options.save)}")
     return 0
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _predict(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from sk_anyloss.compare.store import Fold
 from sk_anyloss.compare.tables import Table
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
 from sk_anyloss.counts import Counts
-from sk_anyloss.metrics import Metric, metric_name
-from sk_anyloss.scoring import evaluate
+from sk_anyloss.curves import Curve
+from sk_anyloss.metrics import Metric, get_metric, metric_name
+from sk_anyloss.scoring import evaluate, evaluate_logits
 
 __all__ = ["Comparison"]
 
@@ -107,15 +109,22 @@ class Comparison:
         """A row a data set, method, fold and metric."""
         rows = []
         for fold in self.folds:
-            counts = dict(zip(("tn", "fp", "fn", "tp"), fold.counts, strict=False))
+            # Without counts, a fold that failed has the columns all the same.
+            numbers: list[float] = [*fold.counts] or [np.nan] * 4
+            counts = dict(zip(("tn", "fp", "fn", "tp"), numbers, strict=True))
             facts = {"data": fold.data, "method": fold.method, "fold": fold.fold}
             for name, metric in self.metrics.items():
-                score = np.nan
-                if not fold.failed:
-                    score = float(evaluate(metric, Counts(*map(float, fold.counts))))
+                score = np.nan if fold.failed else self._score(fold, metric)
                 rest = {"seconds": fold.seconds, **counts, "failed": fold.failed}
                 rows.append({**facts, "metric": name, "score": score, **rest})
         return pd.DataFrame(rows)
+
+    def _score(self, fold: Fold, metric: str | Metric) -> float:
+        """From the decisions on a fold or, over all thresholds, from its scores."""
+        if not isinstance(get_metric(metric), Curve):
+            return float(evaluate(metric, Counts(*map(float, fold.counts))))
+        (table,) = (table for table in self.tables if table.name == fold.data)
+        return evaluate_logits(metric, fold.scores, table.y[fold.rows])
 
     def scores(self, data: str | None = None) -> pd.DataFrame:
         """Scores of the metric: a row a fold, a column a method.
@@ -181,7 +190,7 @@ class Comparison:
         """The method with the best mean."""
         best = self.table["mean"].dropna()
         if best.empty:
-            raise ValueError(f"Every method failed: {self.failures()[0]}")
+            raise ValueError(f"Every method failed: {self.reasons()}.")
         return str(best.index[0])
 
     def failures(self) -> list[str]:
@@ -198,6 +207,21 @@ class Comparison:
             f"{get_method(method).title} failed on {n} folds of {data}: {why}"
             for (data, method, why), n in found.items()
         ]
+
+    def reasons(self) -> str:
+        """Why methods failed, each reason once, with the methods in brackets.
+
+        Returns
+        -------
+        text : str
+            The reasons, with semicolons between them.
+        """
+        found: dict[str, dict[str, None]] = {}
+        for fold in self.folds:
+            if fold.failed:
+                why = fold.failed.rstrip(". ")
+                found.setdefault(why, {})[get_method(fold.method).title] = None
+        return "; ".join(f"{why} ({', '.join(who)})" for why, who in found.items())
 
     def verdicts(self, data: str | None = None) -> dict[str, Verdict]:
         """The method to judge against every other one, the strongest other one first.
@@ -217,6 +241,8 @@ class Comparison:
             data = self.tables[0].name
         scores, order = self.scores(data), list(self.table_of(data).index)
         order = [name for name in order if scores[name].notna().any()]
+        if not order:
+            return {}
         ours = [name for name in order if get_method(name).ours]
         if "anyloss_cv" in ours:
             ours = ["anyloss_cv"]
@@ -337,7 +363,8 @@ class Comparison:
 
         names = [table.name for table in self.tables]
         parts = [
-            f"<h4>{name}</h4>{html_table(self, name)}<p>{self.verdict(name)}</p>"
+            f"<h4>{escape(name)}</h4>{html_table(self, name)}"
+            f"<p>{escape(self.verdict(name))}</p>"
             for name in names
         ]
         return "".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ from sk_anyloss.metrics import Metric, get_metric, metric_name
 
 __all__ = ["compare", "compare_tables"]
 
+#: numpy's generators take no larger seed.
+MOST_SEEDS = 2**32
+
 
 def compare(
     X: Any,
@@ -28,13 +32,15 @@ def compare(
     positive: Any = None,
     groups: Any = None,
     name: str = "data",
+    drop: Sequence[str] | str = (),
+    allow_missing_labels: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare methods on rows and labels.
 
     Parameters
     ----------
-    X : DataFrame or array of shape (n, d)
+    X : DataFrame, array or sparse matrix of shape (n, d)
         The columns to predict from, of any kinds, with gaps or without.
     y : array-like of shape (n,)
         The labels.
@@ -48,6 +54,11 @@ def compare(
         Which rows belong together, and are never in two folds.
     name : str, default='data'
         What to call the data.
+    drop : sequence of str, default=()
+        Columns to leave out, such as IDs.
+    allow_missing_labels : bool, default=False
+        Whether samples without a label are left out even if they are more than one
+        in a hundred.
     **options
         As for :func:`compare_tables`: ``folds``, ``repeats``, ``seed``, ``n_jobs``,
         ``output``, ``dask``, ``time_limit``, ``progress``, ``also`` and ``rope``.
@@ -67,7 +78,10 @@ def compare(
     >>> print(found.verdict())
     AnyLoss ... BCE on G-mean with probability ...
     """
-    table = make_table(X, y, positive, groups, name)
+    table = make_table(
+        X, y, positive, groups, name,
+        drop=drop, allow_missing_labels=allow_missing_labels,
+    )  # fmt: skip
     return compare_tables([table], metric, methods=methods, **options)
 
 
@@ -124,18 +138,10 @@ def compare_tables(
         What was found.
     """
     names = check_methods(methods)
-    if isinstance(get_metric(metric), Curve):
-        raise ValueError(
-            f"metric={metric!r} is about all thresholds, and methods are compared by "
-            "what they decide; take one such as 'f1', 'gmean' or 'mcc'."
-        )
-    for other in also:
-        get_metric(other)
-    for option, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
-        if not isinstance(value, numbers.Integral) or value < least:
-            raise ValueError(
-                f"{option} must be a whole number of at least {least}, got {value!r}."
-            )
+    check_options(
+        metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,
+        time_limit=time_limit, rope=rope,
+    )  # fmt: skip
     if len({table.name for table in tables}) < len(tables):
         raise ValueError("Two tables have the same name; give them different ones.")
     parts = {table.name: splits(table, folds, repeats, seed) for table in tables}
@@ -162,6 +168,68 @@ def compare_tables(
     )
     shown = {**settings, "methods": ", ".join(names), "rope": rope}
     return Comparison(tables, done, names, metric, also, shown, rope)
+
+
+def check_options(
+    metric: str | Metric,
+    also: Sequence[str | Metric],
+    *,
+    folds: int,
+    repeats: int,
+    seed: int,
+    n_jobs: int | None,
+    time_limit: float | None,
+    rope: float,
+) -> None:
+    """Refuse options that cannot be used, before any work is done.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.core import check_options
+    >>> usual = {"repeats": 1, "seed": 0, "n_jobs": 1, "time_limit": None, "rope": 0.01}
+    >>> check_options("f1", ["mcc"], folds=1, **usual)
+    Traceback (most recent call last):
+    ...
+    ValueError: folds must be a whole number of at least 2, got 1.
+    """
+    if isinstance(get_metric(metric), Curve):
+        raise ValueError(
+            f"metric={metric!r} is about all thresholds, and methods are compared by "
+            "what they decide; take one such as 'f1', 'gmean' or 'mcc'."
+        )
+    for other in also:
+        get_metric(other)
+    whole = (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0))
+    for option, value, least in whole:
+        if not isinstance(value, numbers.Integral) or value < least:
+            raise ValueError(
+                f"{option} must be a whole number of at least {least}, got {value!r}."
+            )
+    if seed + repeats > MOST_SEEDS:
+        raise ValueError(f"seed must be below {MOST_SEEDS - repeats}, got {seed!r}.")
+    if n_jobs is not None and (
+        not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0
+    ):
+        raise ValueError(
+            "jobs (n_jobs) must be a number of processes, or -1 for all cores, got "
+            f"{n_jobs!r}."
+        )
+    if time_limit is not None and not _at_least_0(time_limit):
+        raise ValueError(
+            "time-limit (time_limit) must be a number of seconds of at least 0, got "
+            f"{time_limit!r}."
+        )
+    # A metric of one's own may have any scale.
+    most = 1.0 if isinstance(metric, str) else math.inf
+    if not _at_least_0(rope) or not rope <= most:
+        raise ValueError(
+            "rope, the differences that do not matter, must be a number from 0 to "
+            f"{most:g}, got {rope!r}."
+        )
+
+
+def _at_least_0(value: object) -> bool:
+    return isinstance(value, numbers.Real) and float(value) >= 0
 
 
 def check_methods(methods: Sequence[str] | str | None) -> list[str]:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.datasets import load_breast_cancer
 
-__all__ = ["Table", "TableError", "built_in", "make_table", "read_table"]
+from sk_anyloss.compare.columns import check_columns, convert_columns
+from sk_anyloss.compare.errors import TableError, no_column, some
+from sk_anyloss.compare.files import free_memory, read_file, read_frame, reason
+from sk_anyloss.compare.labels import labels_of, missing_labels, two_classes
+from sk_anyloss.compare.selection import (
+    columns_to_drop,
+    drop_columns,
+    useful_columns,
+)
 
-#: Share of distinct values from which a column of words or whole numbers is an ID.
-LIKE_AN_ID = 0.99
-#: Of a CSV file of more bytes it is asked first whether it fits into the memory.
-LARGE_FILE = 2**26
-
-
-class TableError(ValueError):
-    """A table that cannot be compared on; the message is one sentence."""
+__all__ = [
+    "Table",
+    "TableError",
+    "built_in",
+    "make_table",
+    "read_frame",
+    "read_table",
+]
 
 
 @dataclass
@@ -96,8 +104,20 @@ def as_frame(X: Any) -> pd.DataFrame:
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
 
 
-def built_in(seed: int = 0) -> Table:
+def built_in(seed: int = 0, drop: Sequence[str] | str = ()) -> Table:
     """scikit-learn's breast cancer data with 36 of its malignant rows, positive.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Which of the malignant rows.
+    drop : sequence of str, default=()
+        Columns to leave out.
+
+    Returns
+    -------
+    table : Table
+        393 rows.
 
     Examples
     --------
@@ -112,7 +132,9 @@ def built_in(seed: int = 0) -> Table:
     rows = np.sort(np.concatenate((np.flatnonzero(data.target == 1), kept)))
     X = data.data.iloc[rows].reset_index(drop=True)
     y = 1 - data.target.to_numpy()[rows]
-    return Table("breast cancer, 10:1", X, y, "malignant", "benign")
+    notes: list[str] = []
+    X = drop_columns(X, drop, notes)
+    return Table("breast cancer, 10:1", X, y, "malignant", "benign", notes=notes)
 
 
 def read_table(
@@ -120,6 +142,9 @@ def read_table(
     target: str | None = None,
     positive: str | None = None,
     groups: str | None = None,
+    *,
+    drop: Sequence[str] | str = (),
+    allow_missing_labels: bool = False,
 ) -> Table:
     """Read a table from a file or from OpenML.
 
@@ -134,6 +159,11 @@ def read_table(
         The label that counts as positive; by default the rarer of two.
     groups : str, default=None
         A column whose values say which rows belong together.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    allow_missing_labels : bool, default=False
+        Whether to leave out samples without a label if they are more than one in a
+        hundred, too.
 
     Returns
     -------
@@ -141,60 +171,33 @@ def read_table(
         Checked.
     """
     text = str(source)
+    options: dict[str, Any] = {
+        "drop": drop,
+        "allow_missing_labels": allow_missing_labels,
+    }
     if text.startswith("openml:"):
         X, y, name = _from_openml(text.removeprefix("openml:"), target)
-        return make_table(X, y, positive, groups, name)
+        return make_table(X, y, positive, groups, name, **options)
     path = Path(source)
-    frame = read_frame(path)
+    frame, separator = read_file(path, [name for name in (target, groups) if name])
+    frame.columns = frame.columns.map(str)
     if path.suffix.lower() == ".npz" and target is None:
         target = "y"
     if target is None:
         raise TableError(
-            "Say which column to predict with --target; there are "
-            f"{_some(frame.columns)}."
+            f"Say which column to predict with --target; there are {some(frame)}."
         )
     if target not in frame.columns:
-        raise TableError(
-            f"There is no column {target!r} in {text!r}; there are "
-            f"{_some(frame.columns)}."
-        )
+        raise no_column(target, frame.columns, f"in {text!r}")
+    if target in columns_to_drop(drop, frame.columns):
+        raise TableError(f"--drop names {target!r}, which is the target.")
     y = frame.pop(target)
-    table = make_table(frame, y, positive, groups, path.stem)
-    if path.suffix.lower() == ".npz":  # Numbers, that need no more care.
-        table.X = table.X.to_numpy()
+    table = make_table(
+        frame, y, positive, groups, path.stem, separator=separator, **options
+    )
+    if path.suffix.lower() == ".npz" and all(map(_is_number, table.X.dtypes)):
+        table.X = table.X.to_numpy()  # Numbers, that need no more care.
     return table
-
-
-def read_frame(path: Path) -> pd.DataFrame:
-    """All columns of a file.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.csv`` (with commas, semicolons, tabs or bars), ``.parquet`` or ``.npz``
-        file.
-
-    Returns
-    -------
-    frame : DataFrame
-        Its columns; of ``.npz`` files ``x0``, ``x1``, ... and ``y``.
-    """
-    text = str(path)
-    if not path.is_file():
-        raise TableError(f"There is no file {text!r}.")
-    readers = {".csv": _read_csv, ".parquet": pd.read_parquet, ".npz": _read_npz}
-    if path.suffix.lower() not in readers:
-        raise TableError(
-            f"{text!r} ends in {path.suffix!r}; .csv, .parquet and .npz can be read, "
-            "and 'openml:<name or id>'."
-        )
-    try:
-        return readers[path.suffix.lower()](path)
-    except TableError:
-        raise
-    except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TableError(f"{text!r} cannot be read: {why}") from error
 
 
 def make_table(
@@ -203,12 +206,16 @@ def make_table(
     positive: Any = None,
     groups: Any = None,
     name: str = "data",
+    *,
+    drop: Sequence[str] | str = (),
+    allow_missing_labels: bool = False,
+    separator: str | None = None,
 ) -> Table:
     """Check rows and labels, and take out what says nothing.
 
     Parameters
     ----------
-    X : DataFrame or array of shape (n, d)
+    X : DataFrame, array or sparse matrix of shape (n, d)
         The columns to predict from.
     y : array-like of shape (n,)
         The labels.
@@ -218,6 +225,13 @@ def make_table(
         Which rows belong together, as a column of X or by itself.
     name : str, default='data'
         What to call it.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    allow_missing_labels : bool, default=False
+        Whether to leave out samples without a label if they are more than one in a
+        hundred, too.
+    separator : str, default=None
+        What separated the cells of the file that X was read from.
 
     Returns
     -------
@@ -234,158 +248,107 @@ def make_table(
     ('yes', "Left out, since it has one value only: 'b'.")
     """
     notes: list[str] = []
-    if isinstance(X, pd.DataFrame):
-        frame = X.reset_index(drop=True)
-    else:
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise TableError(f"X must have rows and columns, got the shape {X.shape}.")
-        frame = as_frame(X)
-    twice = frame.columns[frame.columns.duplicated()].unique()
-    if len(twice):
-        raise TableError(f"Column names come twice: {_some(twice)}; rename them.")
-    labels = pd.Series(np.asarray(y, dtype=object)).reset_index(drop=True)
+    frame = _frame_of(X, notes)
+    _check_order(X, y, "y")
+    labels = labels_of(y)
     if len(labels) != len(frame):
         raise TableError(f"There are {len(frame)} rows, but {len(labels)} labels.")
+    of_rows: np.ndarray | None = None
     if isinstance(groups, str):
         if groups not in frame.columns:
-            raise TableError(
-                f"There is no column {groups!r} to group by; there are "
-                f"{_some(frame.columns)}."
-            )
-        groups = frame.pop(groups)
-    of_rows = None if groups is None else np.asarray(groups)
-    missing = labels.isna().to_numpy()
+            raise no_column(groups, frame.columns, "to group by")
+        if groups in columns_to_drop(drop, frame.columns):
+            raise TableError(f"--drop names {groups!r}, which is the group column.")
+        of_rows = _group_numbers(frame.pop(groups), f"The group column {groups!r}")
+    elif groups is not None:
+        _check_order(X, groups, "groups")
+        of_rows = _group_numbers(groups, "groups")
+    if of_rows is not None and len(of_rows) != len(frame):
+        raise TableError(f"There are {len(frame)} rows, but {len(of_rows)} groups.")
+    missing = missing_labels(labels, allow_missing_labels, notes)
     if missing.any():
-        notes.append(f"Left out {int(missing.sum())} rows that have no label.")
         frame, labels = frame[~missing].reset_index(drop=True), labels[~missing]
         of_rows = None if of_rows is None else of_rows[~missing]
-    target, positive, negative = _two_classes(labels, positive, notes)
-    frame = _useful_columns(frame, notes)
+    target, positive, negative = two_classes(labels, positive, notes)
+    frame = drop_columns(frame, drop, notes)
+    frame, converted = convert_columns(frame, separator)
+    notes += converted
+    check_columns(frame)
+    frame = useful_columns(frame, notes)
     # Plain numbers need no more care; a table of them stays an array.
     plain = all(pd.api.types.is_float_dtype(kind) for kind in frame.dtypes)
     data = frame.to_numpy(float) if plain and not isinstance(X, pd.DataFrame) else frame
     return Table(name, data, target, positive, negative, of_rows, notes)
 
 
-def _two_classes(
-    labels: pd.Series, positive: Any, notes: list[str]
-) -> tuple[np.ndarray, Any, Any]:
-    counts = labels.value_counts()
-    if len(counts) < 2:
-        found = repr(counts.index[0]) if len(counts) else "no label at all"
-        raise TableError(f"The target has one class only, {found}; it needs two.")
-    names = {str(value): value for value in counts.index}
-    if positive is not None and positive not in counts.index:
-        positive = names.get(str(positive), positive)
-    if positive is not None and positive not in counts.index:
-        raise TableError(
-            f"The positive label {positive!r} is not in the target; there are "
-            f"{_some(counts.index)}."
-        )
-    if positive is None and len(counts) > 2:
-        numbers = pd.to_numeric(labels, errors="coerce")
-        if len(counts) > 20 and numbers.notna().all() and (numbers % 1 != 0).any():
-            raise TableError(
-                f"The target is continuous: {len(counts)} different numbers from "
-                f"{numbers.min():g} to {numbers.max():g}; make two classes of it first."
-            )
-        raise TableError(
-            f"The target has {len(counts)} classes, {_some(counts.index)}; name the "
-            "one to find with --positive, and the others count as negative."
-        )
-    if positive is None:
-        positive = counts.index[-1]  # In the order of their number.
-        notes.append(f"The rarer label, {positive!r}, is taken as the positive one.")
-    others = [value for value in counts.index if value != positive]
-    negative = others[0] if len(others) == 1 else "others"
-    return (labels == positive).to_numpy().astype(int), positive, negative
-
-
-def _useful_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    empty = [name for name in frame.columns if frame[name].isna().all()]
-    constant = [
-        name
-        for name in frame.columns
-        if name not in empty and frame[name].nunique(dropna=False) == 1
-    ]
-    for names, why in ((empty, "no value at all"), (constant, "one value only")):
-        if names:
-            has = "it has" if len(names) == 1 else "they have"
-            notes.append(f"Left out, since {has} {why}: {_some(names)}.")
-    frame = frame.drop(columns=empty + constant)
-    if frame.shape[1] == 0:
-        raise TableError("There is no column left to predict from.")
-    for name in frame.columns:
-        values = frame[name].dropna()
-        real = pd.api.types.is_float_dtype(values) and (values % 1 != 0).any()
-        if real or len(values) < 20 or _are_dates(values):
-            continue
-        if values.nunique() >= LIKE_AN_ID * len(values):
-            warnings.warn(
-                f"The column {name!r} has another value in almost every row, as an ID "
-                "has; a model can learn nothing from an ID that holds for new rows. "
-                "Take it out if it is one.",
-                UserWarning,
-                stacklevel=4,
-            )
+def _frame_of(X: Any, notes: list[str]) -> pd.DataFrame:
+    """The columns, with names that are text and without an index."""
+    if isinstance(X, pd.DataFrame):
+        unused = [name for name in X.index.names if name is not None]
+        if unused:
+            notes.append(f"The index is not used as a column: {some(unused)}.")
+        frame = X.reset_index(drop=True)
+        frame.columns = pd.Index([str(column) for column in X.columns])
+    else:
+        if issparse(X):
+            X = _dense(X, notes)
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise TableError(f"X must have rows and columns, got the shape {X.shape}.")
+        frame = as_frame(X)
+    twice = frame.columns[frame.columns.duplicated()].unique()
+    if len(twice):
+        raise TableError(f"Column names come twice: {some(twice)}; rename them.")
     return frame
 
 
-def _are_dates(values: pd.Series) -> bool:
-    if pd.api.types.is_numeric_dtype(values):
-        return False
-    first = pd.to_datetime(values.head(20), errors="coerce", format="mixed")
-    return bool(first.notna().all())
+def _dense(X: Any, notes: list[str]) -> np.ndarray:
+    need = 8.0 * X.shape[0] * X.shape[1]
+    # The folds and the methods make copies.
+    if 4 * need > free_memory():
+        raise TableError(
+            f"The sparse X takes {need / 2**30:.1f} GB when it is made dense, which "
+            "most methods need; take fewer samples or columns."
+        )
+    notes.append("The sparse X was made dense, since most methods need it so.")
+    return np.asarray(X.toarray())
 
 
-def _some(values: Iterable[Any], most: int = 8) -> str:
-    found = [repr(getattr(value, "item", lambda v=value: v)()) for value in values]
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+def _check_order(X: Any, other: Any, what: str) -> None:
+    """Refuse samples whose index says that they stand in another order."""
+    if not (
+        isinstance(X, pd.DataFrame) and isinstance(other, (pd.Series, pd.DataFrame))
+    ):
+        return
+    one, two = X.index, other.index
+    if len(one) == len(two) and not one.equals(two) and set(one) == set(two):
+        raise TableError(
+            f"X and {what} have the same index in another order; bring them into one, "
+            f"for example with {what}.loc[X.index]."
+        )
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    """All of a CSV file, if it fits into the memory."""
-    # pandas would rename those that come twice.
-    with path.open(encoding="utf-8", errors="replace") as file:
-        header = file.readline()
-    sep = max(",;\t|", key=header.count)  # The first of equals.
-    first = pd.read_csv(path, header=None, nrows=1, dtype=str, sep=sep)
-    repeated = pd.Index(first.iloc[0].dropna())
-    repeated = repeated[repeated.duplicated()].unique()
-    if len(repeated):
-        raise TableError(f"Column names come twice: {_some(repeated)}; rename them.")
-    size = path.stat().st_size
-    if size > LARGE_FILE:
-        sample = pd.read_csv(path, nrows=10_000, sep=sep)
-        on_disk = len(sample.to_csv(index=False).encode())
-        need = 2.5 * size * sample.memory_usage(deep=True).sum() / on_disk
-        free = _free_memory()
-        if need > free:
-            raise TableError(
-                f"{str(path)!r} takes about {need / 2**30:.1f} GB of memory, and "
-                f"{free / 2**30:.1f} GB are free; take a sample of the rows, or save "
-                "it as .parquet with narrower types."
-            )
-    return pd.read_csv(path, sep=sep)
+def _group_numbers(groups: Any, what: str) -> np.ndarray:
+    """Groups of any hashable values, numbered."""
+    values = np.asarray(groups, dtype=object)
+    if values.ndim != 1:
+        raise TableError(f"{what} must have one value a sample, got {values.shape}.")
+    try:
+        numbers, _ = pd.factorize(values)
+    except TypeError as error:
+        raise TableError(
+            f"{what} holds values such as {some(values[:1])}, which name no groups."
+        ) from error
+    if (numbers < 0).any():
+        raise TableError(
+            f"{what} has no value in {int((numbers < 0).sum()):,} of {len(values):,} "
+            "samples; give each its group."
+        )
+    return np.asarray(numbers)
 
 
-def _free_memory() -> float:
-    """Bytes; where the system does not tell, no file is too large."""
-    if not hasattr(os, "sysconf"):
-        return np.inf
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _read_npz(path: Path) -> pd.DataFrame:
-    with np.load(path, allow_pickle=False) as data:
-        if "X" not in data or "y" not in data:
-            raise TableError(
-                f"{str(path)!r} must hold X and y; it holds {_some(data.files)}."
-            )
-        X, y = data["X"], data["y"]
-    return as_frame(X).assign(y=y)
+def _is_number(kind: object) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(kind))
 
 
 def _from_openml(what: str, target: str | None) -> tuple[Any, Any, str]:
@@ -396,8 +359,7 @@ def _from_openml(what: str, target: str | None) -> tuple[Any, Any, str]:
     try:
         data = fetch_openml(**number, **column, as_frame=True)
     except Exception as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TableError(f"OpenML did not give {what!r}: {why}") from error
+        raise TableError(f"OpenML did not give {what!r}: {reason(error)}") from error
     if data.target is None:
         raise TableError(f"{what!r} of OpenML has no target; name one with --target.")
     return data.data, data.target, data.details["name"]
