@@ -10,6 +10,7 @@
 True
 """
 
+from sk_anyloss.compare import _home  # noqa: F401  Before skrub and matplotlib.
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare, compare_tables
 from sk_anyloss.compare.methods import (
