@@ -349,7 +349,7 @@ def one_fit(rows):
 
 def resident():
     """Bytes of memory in use, on Linux."""
-    pages = Path("/proc/self/statm").read_text().split()[1]
+    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]
     return int(pages) * resource.getpagesize()
 
 
@@ -430,7 +430,9 @@ def main():
         "numpy": np.__version__,
     }
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
+    (options.out / "speed.json").write_text(
+        json.dumps(found, indent=1) + "\n", encoding="utf-8"
+    )
     draw_races(found["races"], options.out / "speed.png")
     draw_scaling(found["scaling"], options.out / "scaling.png")
 

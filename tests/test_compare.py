@@ -121,7 +121,7 @@ def test_an_id_is_warned_of():
 def bad_csv(text):
     def write(folder):
         path = folder / "a.csv"
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return path
 
     return write
@@ -162,7 +162,7 @@ def test_bad_tables(tmp_path, make, params, message):
 
 
 def test_a_file_of_another_kind(tmp_path):
-    (tmp_path / "a.xlsx").write_text("no")
+    (tmp_path / "a.xlsx").write_text("no", encoding="utf-8")
     with pytest.raises(TableError, match=r"ends in '.xlsx'; .csv, .parquet and .npz"):
         read_table(tmp_path / "a.xlsx", "y")
     np.savez(tmp_path / "a.npz", Z=X)
@@ -172,7 +172,7 @@ def test_a_file_of_another_kind(tmp_path):
 
 def test_a_file_too_large_for_the_memory_is_not_begun(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
-    path.write_text(ROWS)
+    path.write_text(ROWS, encoding="utf-8")
     monkeypatch.setattr("sk_anyloss.compare.files.LARGE_FILE", 10)
     monkeypatch.setattr("os.sysconf", lambda name: 1)
     with pytest.raises(TableError, match=r"of memory, and 0.0 GB are free"):
@@ -299,7 +299,7 @@ def test_results_of_other_settings_are_never_mixed(tmp_path, change, message):
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match="cannot be written to: Not a directory"):
         compare(X, Y, methods=FAST, output=tmp_path / "file" / "folder")
 
@@ -319,7 +319,7 @@ def test_a_method_that_fails_is_told_of_and_the_rest_goes_on(tmp_path):
         assert found.table.loc["fails", "failed"] == 3
         assert found.table["mean"].isna().sum() == 1
         assert found.winner in FAST
-        assert "no such luck" in found.report(tmp_path).read_text()
+        assert "no such luck" in found.report(tmp_path).read_text(encoding="utf-8")
         assert len(found.verdicts()) == 1
     finally:
         unregister_method("fails")

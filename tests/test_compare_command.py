@@ -86,7 +86,7 @@ def test_the_stored_model_labels_new_rows(shop, results, tmp_path, capsys):
     assert set(found["label"]) == {"yes", "no"}
     assert (found["label"] == mixed()["left"]).mean() > 0.7
     assert found["score"].between(0, 1).all()
-    assert "Model card" in (results / "model.md").read_text()
+    assert "Model card" in (results / "model.md").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(words[:3]) == 0
     assert capsys.readouterr().out.startswith("label,score\n")

@@ -206,7 +206,7 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
     for paper_id, name in (("7", "one"), ("8", "other"), ("four#3", "third")):
         small_set(folder / "paper", name)
         lines.append(f"{name},{paper_id},120,4,{'exact' if len(name) < 6 else 'near'}")
-    (folder / "catalog.csv").write_text("\n".join(lines))
+    (folder / "catalog.csv").write_text("\n".join(lines), encoding="utf-8")
     scores = [
         f"{structure},{paper_id},{metric},{loss},0.5"
         for structure in ("SLP", "MLP")
@@ -215,9 +215,14 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         for loss in published.RATES
     ]
     header = "structure,paper_id,eval_metric,loss,score"
-    (folder / "paper_scores.csv").write_text("\n".join([header, *scores]))
+    (folder / "paper_scores.csv").write_text(
+        "\n".join([header, *scores]), encoding="utf-8"
+    )
     page = tmp_path / "study.md"
-    page.write_text("A\n<!-- begin: table 13 -->\nold\n<!-- end: table 13 -->\nB\n")
+    page.write_text(
+        "A\n<!-- begin: table 13 -->\nold\n<!-- end: table 13 -->\nB\n",
+        encoding="utf-8",
+    )
     words = ["--data", str(folder), "--output", str(tmp_path / "out"), "--jobs", "1"]
     main([*words, "--page", str(page)])
     text = capsys.readouterr().out
@@ -231,8 +236,10 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
     ):
         assert f"## {name}\n" in text
     assert "nan" not in text.lower()
-    assert "old" not in page.read_text()
-    assert page.read_text().startswith("A\n<!-- begin: table 13 -->\n| metric |")
+    assert "old" not in page.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").startswith(
+        "A\n<!-- begin: table 13 -->\n| metric |"
+    )
     assert len(list(tmp_path.glob("study_*.png"))) == 5
     monkeypatch.setattr(runs, "_run_one", None)  # All is there: nothing is run.
     main([*words, "--report"])
@@ -242,9 +249,12 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
 
 def test_a_page_keeps_what_is_not_renewed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("<!-- begin: a -->\n1\n<!-- end: a -->\n<!-- begin: b -->\n2\n")
+    page.write_text(
+        "<!-- begin: a -->\n1\n<!-- end: a -->\n<!-- begin: b -->\n2\n",
+        encoding="utf-8",
+    )
     renew(page, {"a": "new", "c": "nowhere"})
-    assert page.read_text() == (
+    assert page.read_text(encoding="utf-8") == (
         "<!-- begin: a -->\nnew\n<!-- end: a -->\n<!-- begin: b -->\n2\n"
     )
 

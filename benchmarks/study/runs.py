@@ -86,7 +86,7 @@ def read(tasks, folder):
     for task in tasks:
         for fold, file in task.files(folder).items():
             if file.exists():
-                found = json.loads(file.read_text())
+                found = json.loads(file.read_text(encoding="utf-8"))
                 same = {
                     "file": file.stem,
                     "set": task.source.name,
