@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -27,6 +29,38 @@ LINES = ["#0072b2", "#009e73", "#cc79a7", "#e0a800", "#7a6bd6", "#5d5d5d"]
 OUR_LINES = [OURS, "#8a3b00", "#f2a06a", "#b5651d", "#e07b39", "#6b2f00"]
 
 
+@contextmanager
+def _plain_text() -> Iterator[None]:
+    """Names and labels are text: "$" begins no formula, whatever the user has set."""
+    with (
+        matplotlib.rc_context(
+            {
+                "text.parse_math": False,
+                "text.usetex": False,
+                "svg.hashsalt": "sk_anyloss",
+            }
+        ),
+        warnings.catch_warnings(),
+    ):
+        # Letters that the font lacks are drawn as boxes.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        yield
+
+
+def printable(text: object) -> str:
+    """Text for a picture: characters that SVG cannot hold are replaced.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.pictures import printable
+    >>> len(printable("a" + chr(0))), printable("a b")
+    (2, 'a b')
+    """
+    return "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)
+    )
+
+
 def _figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
@@ -48,6 +82,7 @@ def _colour(method: str, theme: dict[str, str]) -> str:
     return OURS if get_method(method).ours else theme["other"]
 
 
+@_plain_text()
 def scores(
     comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
@@ -66,15 +101,17 @@ def scores(
             f"{values.mean():.3f}", (1.01, place), va="center", fontsize=10,
             xycoords=("axes fraction", "data"), color=colour,
         )  # fmt: skip
-    titles = [table.loc[name, "title"] for name in reversed(known)]
+    titles = [printable(table.loc[name, "title"]) for name in reversed(known)]
     panel.set_yticks(range(len(known)), titles)
-    panel.set_xlabel(f"{comparison.name}: folds as dots, means as bars and numbers")
+    name = printable(comparison.name)
+    panel.set_xlabel(f"{name}: folds as dots, means as bars and numbers")
     panel.grid(axis="x", color=theme["faint"], linewidth=0.6)
     panel.set_axisbelow(True)
     _dress(panel, theme)
     return figure
 
 
+@_plain_text()
 def precision_recall(
     comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
@@ -100,8 +137,10 @@ def precision_recall(
         panel.plot(recall[:-1], precision[:-1], color=colour, linewidth=1.4, alpha=0.8)
         _, fp, fn, tp = np.sum([fold.counts for fold in own], axis=0)
         point = tp / max(tp + fn, 1), tp / max(tp + fp, 1)
-        title = table.loc[name, "title"]
-        panel.plot(*point, "o", color=colour, markersize=9, label=title)
+        title = printable(table.loc[name, "title"])
+        # A legend leaves out what begins with an underscore.
+        label = f" {title}" if title.startswith("_") else title
+        panel.plot(*point, "o", color=colour, markersize=9, label=label)
     panel.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
     panel.set_title("dots: where a method decides; the best six methods")
     panel.grid(color=theme["faint"], linewidth=0.6)
@@ -114,6 +153,7 @@ def precision_recall(
     return figure
 
 
+@_plain_text()
 def confusion(
     comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
@@ -123,7 +163,7 @@ def confusion(
     figure = _figure(7.2, 1.95 * rows)
     panels = figure.subplots(rows, 4, squeeze=False).ravel()
     (of,) = [item for item in comparison.tables if item.name == data]
-    labels = [str(of.negative)[:10], str(of.positive)[:10]]
+    labels = [printable(label)[:10] for label in (of.negative, of.positive)]
     for panel, (name, row) in zip(panels, table.iterrows(), strict=False):
         counts = np.array([[row["tn"], row["fp"]], [row["fn"], row["tp"]]])
         share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -131,7 +171,7 @@ def confusion(
         for i, j in np.ndindex(2, 2):
             text = f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}"
             panel.text(j, i, text, ha="center", va="center", fontsize=9, color="#222")
-        panel.set_title(row["title"], fontsize=9)
+        panel.set_title(printable(row["title"]), fontsize=9)
         panel.set_xticks([0, 1], labels)
         panel.set_yticks([0, 1], labels, rotation=90, va="center")
         _dress(panel, theme)
@@ -145,6 +185,7 @@ def confusion(
     return figure
 
 
+@_plain_text()
 def time_and_score(
     comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
@@ -163,7 +204,7 @@ def time_and_score(
     figure.draw_without_rendering()
     _label_points(panel, table, theme)
     panel.set_xlabel("seconds of a fit (median)")
-    panel.set_ylabel(f"mean {comparison.name}")
+    panel.set_ylabel(f"mean {printable(comparison.name)}")
     panel.grid(color=theme["faint"], linewidth=0.6)
     _dress(panel, theme)
     return figure
@@ -181,7 +222,7 @@ def _label_points(panel: Any, table: Any, theme: dict[str, str]) -> None:
         taken.append((x, y + shift))
         beyond = np.log(row["seconds"] / left) > 0.72 * np.log(right / left)
         panel.annotate(
-            row["title"], (row["seconds"], row["mean"]),
+            printable(row["title"]), (row["seconds"], row["mean"]),
             xytext=(-7 if beyond else 7, shift * 0.72), textcoords="offset points",
             ha="right" if beyond else "left", va="center", fontsize=9,
             color=_colour(str(name), theme),
@@ -200,7 +241,7 @@ PICTURES: dict[str, tuple[Callable[..., Figure], str]] = {
 def as_svg(figure: Figure) -> bytes:
     """The picture as SVG, the same bytes for the same picture."""
     stream = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "sk_anyloss"}):
+    with _plain_text():
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
 
@@ -208,5 +249,6 @@ def as_svg(figure: Figure) -> bytes:
 def as_png(figure: Figure) -> bytes:
     """The picture as PNG, on white."""
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=120, facecolor="white")
+    with _plain_text():
+        figure.savefig(stream, format="png", dpi=120, facecolor="white")
     return stream.getvalue()

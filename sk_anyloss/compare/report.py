@@ -13,6 +13,8 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from sk_anyloss import __version__
 from sk_anyloss.compare.comparison import shown
 from sk_anyloss.compare.methods import get_method
@@ -21,6 +23,9 @@ from sk_anyloss.compare.store import write
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.comparison import Comparison
+
+#: With what a cell begins that a spreadsheet takes for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 __all__ = ["html_table", "versions", "write_report"]
 
@@ -45,14 +50,20 @@ def versions() -> dict[str, str]:
 
 
 def write_report(comparison: Comparison, folder: Path) -> Path:
-    """Write page, results and pictures into a folder; return the page."""
-    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    """Write page, results and pictures into a folder; return the page.
+
+    All of it is made before any of it is written, the page last.
+    """
+    contents: dict[str, bytes] = {}
     results = comparison.results
-    write(folder / "results.csv", results.to_csv(index=False).encode())
+    contents["results.csv"] = _for_spreadsheets(results).to_csv(index=False).encode()
     stream = io.BytesIO()
     results.to_parquet(stream, index=False)
-    write(folder / "results.parquet", stream.getvalue())
-    sections = [_section(comparison, table, folder) for table in comparison.tables]
+    contents["results.parquet"] = stream.getvalue()
+    sections = [
+        _section(comparison, number, contents)
+        for number in range(len(comparison.tables))
+    ]
     if len(comparison.tables) > 1:
         sections.append(_together(comparison))
     template = Template(
@@ -65,8 +76,22 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         settings=_facts(comparison.settings),
         versions=_facts(versions()),
     )
-    write(folder / "report.html", page.encode())
+    contents["report.html"] = page.encode(errors="replace")
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        write(folder / name, content)
     return folder / "report.html"
+
+
+def _for_spreadsheets(results: pd.DataFrame) -> pd.DataFrame:
+    """Text that a spreadsheet would run as a formula, made text with an apostrophe."""
+    columns = results.select_dtypes(["object", "string"]).columns
+    return results.assign(
+        **{
+            name: results[name].map(lambda t: f"'{t}" if t.startswith(FORMULA) else t)
+            for name in columns
+        }
+    )
 
 
 def html_table(comparison: Comparison, data: str | None) -> str:
@@ -125,7 +150,9 @@ def _chances(verdict: Any) -> str:
     return _cell(f"{text}{bar}", verdict.better)
 
 
-def _section(comparison: Comparison, table: Any, folder: Path) -> str:
+def _section(comparison: Comparison, number: int, contents: dict[str, bytes]) -> str:
+    """A data set; its pictures are added to what is to be written."""
+    table = comparison.tables[number]
     name = table.name
     parts = [
         f"<h2>{html.escape(table.describe())}</h2>",
@@ -135,14 +162,21 @@ def _section(comparison: Comparison, table: Any, folder: Path) -> str:
         _all_verdicts(comparison, name),
     ]
     several = len(comparison.tables) > 1
-    plain = re.sub(r"[^\w.-]+", "_", name) + "." if several else ""
-    for key, (draw, caption) in PICTURES.items():
+    plain = f"{_file_name(comparison, number)}." if several else ""
+    finished = comparison.scores(name).notna().any(axis=None)
+    for key, (draw, caption) in PICTURES.items() if finished else ():
         light, dark = (draw(comparison, name, theme) for theme in (LIGHT, DARK))
-        pictures = folder / "pictures"
-        write(pictures / f"{plain}{key}.png", as_png(light))
-        write(pictures / f"{plain}{key}.svg", as_svg(light))
+        contents[f"pictures/{plain}{key}.png"] = as_png(light)
+        contents[f"pictures/{plain}{key}.svg"] = as_svg(light)
         parts.append(_picture(as_svg(light), as_svg(dark), caption))
     return "<section>" + "\n".join(parts) + "</section>"
+
+
+def _file_name(comparison: Comparison, number: int) -> str:
+    """What the pictures of a data set are called, short and different from others."""
+    names = [re.sub(r"[^\w.-]+", "_", t.name)[:100] for t in comparison.tables]
+    name = names[number]
+    return name if names.count(name) == 1 else f"{name}.{number + 1}"
 
 
 def _together(comparison: Comparison) -> str:

@@ -192,9 +192,9 @@ def read_table(
     if target in columns_to_drop(drop, frame.columns):
         raise TableError(f"--drop names {target!r}, which is the target.")
     y = frame.pop(target)
-    table = make_table(
-        frame, y, positive, groups, path.stem, separator=separator, **options
-    )
+    # A file may be called by bytes that are no text.
+    name = path.stem.encode(errors="replace").decode()
+    table = make_table(frame, y, positive, groups, name, separator=separator, **options)
     if path.suffix.lower() == ".npz" and all(map(_is_number, table.X.dtypes)):
         table.X = table.X.to_numpy()  # Numbers, that need no more care.
     return table
