@@ -69,9 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", TableWarning)
-            return int(options.run(options))
+            code = int(options.run(options))
+            sys.stdout.flush()
+            return code
     except BrokenPipeError:  # Whoever read the output has read enough.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if os.environ.get(DEBUG):

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Collection
 from pathlib import Path
+from zipfile import is_zipfile
 
 import numpy as np
 import pandas as pd
@@ -150,9 +151,17 @@ def _read_csv(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, str]:
                 "give every column a name."
             ) from error
     for name in set(labels) & set(frame.columns):
-        if pd.api.types.is_string_dtype(frame[name]):  # Spaces alone are no label.
-            frame[name] = frame[name].where(frame[name].str.strip() != "")
+        frame[name] = _labels(frame[name])
     return frame, sep
+
+
+def _labels(column: pd.Series) -> pd.Series:
+    """Without labels of spaces alone, and 1 as 1 where other cells are empty."""
+    if pd.api.types.is_string_dtype(column):
+        return column.where(column.str.strip() != "")
+    gaps = pd.api.types.is_float_dtype(column) and column.isna().any()
+    whole = gaps and bool((column.dropna() % 1 == 0).all())
+    return column.astype("Int64") if whole else column
 
 
 def _read_parquet(path: Path, labels: Collection[str]) -> pd.DataFrame:
@@ -163,6 +172,8 @@ def _read_parquet(path: Path, labels: Collection[str]) -> pd.DataFrame:
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
+    if not is_zipfile(path):
+        raise TableError(f"{str(path)!r} cannot be read: it is not an .npz file.")
     with np.load(path, allow_pickle=False) as data:
         if "X" not in data or "y" not in data:
             raise TableError(

@@ -87,13 +87,13 @@ def two_classes(
     positive, negative : label
         What they stand for.
     """
-    try:
-        counts = labels.value_counts()
-    except TypeError as error:
+    strange = [label for label in labels if type(label).__hash__ is None]
+    if strange:
         raise TableError(
-            f"The target holds values such as {some(labels[:1])}, which are no labels; "
-            "it needs two classes of numbers or words."
-        ) from error
+            f"The target holds values such as {some(strange[:1])}, which are no "
+            "labels; it needs two classes of numbers or words."
+        )
+    counts = labels.value_counts()
     if len(counts) < 2:
         found = repr(counts.index[0]) if len(counts) else "no label at all"
         raise TableError(f"The target has one class only, {found}; it needs two.")
