@@ -160,10 +160,13 @@ class Comparison:
         """
         scores = self.scores(data)
         rows = self.results if data is None else self.results.query("data == @data")
+        # All of them, also where no fold of a data set is finished.
         means = rows.pivot_table(
             index="method", columns="metric", values="score", dropna=False
-        ).reindex(self.methods)
-        by_method = rows[rows["metric"] == metric_name(self.metric)].groupby("method")
+        ).reindex(index=self.methods, columns=list(self.metrics))
+        own = rows[rows["metric"] == metric_name(self.metric)]
+        by_method = own.assign(failed=own["failed"] != "").groupby("method")
+        counts = by_method[["tn", "fp", "fn", "tp", "failed"]].sum()
         table = pd.DataFrame(
             {
                 "title": [get_method(name).title for name in self.methods],
@@ -172,8 +175,7 @@ class Comparison:
                 "rank": scores.rank(axis=1, ascending=False).mean(),
                 **{name: means[name] for name in self.others},
                 "seconds": by_method["seconds"].median(),
-                **{name: by_method[name].sum() for name in ("tn", "fp", "fn", "tp")},
-                "failed": by_method["failed"].agg(lambda why: (why != "").sum()),
+                **counts.reindex(self.methods, fill_value=0).astype(int),
             },
             index=self.methods,
         )

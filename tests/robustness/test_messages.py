@@ -133,6 +133,16 @@ def test_a_data_set_on_which_every_method_failed_beside_one_that_works(
     assert "n_neighbors" in page
 
 
+def test_a_data_set_that_the_time_did_not_suffice_for(command, tmp_path):
+    paths = [few_positives(tmp_path / f"{name}.csv", 20) for name in "abcdef"]
+    asked = words(paths[0], "--methods", "histgb,logistic", "--time-limit", "0.1")
+    ended = command("compare", *paths[1:], *asked[1:])
+    assert ended.code == 0, ended.err
+    assert "Time was over" in ended.out
+    assert "failed" not in ended.out
+    assert (tmp_path / "output" / "report.html").exists()
+
+
 def test_an_unexpected_error_ends_with_a_sentence(command, small, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("the disk\nis on fire")
