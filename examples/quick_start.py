@@ -33,7 +33,7 @@ models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 for panel, (name, model) in zip(panels[1:], models.items(), strict=True):
     scores = cross_val_score(model, X, y, cv=folds)  # F1, since that is its metric.
-    print(f"{name:<15} F1 {scores.mean():.3f} ± {scores.std():.3f}")
+    print(f"{name:<15} F1 {scores.mean():.3f} +/- {scores.std():.3f}")
     decided = cross_val_predict(model, X, y, cv=folds)
     ConfusionMatrixDisplay.from_predictions(
         y,

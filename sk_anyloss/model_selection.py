@@ -442,7 +442,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         folds = pool.score_of_folds(trial.decisions())
         print(
             f"{metric_name(self.metric)} {pool.score(trial.decisions()):.4f} "
-            f"(folds {np.nanmean(folds):.3f} ± {np.nanstd(folds):.3f})  "
+            f"(folds {np.nanmean(folds):.3f} +/- {np.nanstd(folds):.3f})  "
             f"{trial.seconds:6.2f} s  {describe(trial.params)}"
         )
 

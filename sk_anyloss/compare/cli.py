@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import io
 import os
 import sys
@@ -104,18 +103,11 @@ def _printable() -> Iterator[None]:
         yield
         return
     before = stream.errors
-    codecs.register_error("sk_anyloss.printable", _replace)
-    stream.reconfigure(errors="sk_anyloss.printable")
+    stream.reconfigure(errors="replace")
     try:
         yield
     finally:
         stream.reconfigure(errors=before)
-
-
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    lost = error.object[error.start : error.end]
-    return "".join("+/-" if c == "±" else "?" for c in lost), error.end
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

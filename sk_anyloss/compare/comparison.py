@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -44,6 +45,15 @@ def shown(metric: str | Metric) -> str:
     """
     name = metric_name(metric)
     return SHOWN.get(name, name.replace("_", " "))
+
+
+def _plus_minus() -> str:
+    """The sign, or what stands for it on a terminal that does not have it."""
+    try:
+        "±".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeError, LookupError):
+        return "+/-"
+    return "±"
 
 
 class Comparison:
@@ -307,14 +317,14 @@ class Comparison:
         return "\n".join(lines + self.failures()).rstrip()
 
     def _rows(self, data: str | None) -> str:
-        found = self.table_of(data)
+        found, sign = self.table_of(data), _plus_minus()
         width = max(len(title) for title in found["title"])
         heads = [self.name, "rank", *map(shown, self.others), "s/fit"]
         widths = [15, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
         pairs = list(zip(heads, widths, strict=True))
         lines = ["  " + " " * width + "".join(f"{h:>{w}}" for h, w in pairs)]
         for title, row in zip(found["title"], found.to_dict("records"), strict=True):
-            cells = [f"{row['mean']:.3f} ± {row['std']:.3f}", f"{row['rank']:.1f}"]
+            cells = [f"{row['mean']:.3f} {sign} {row['std']:.3f}", f"{row['rank']:.1f}"]
             cells += [f"{row[name]:.3f}" for name in self.others]
             cells.append(f"{row['seconds']:.2f}")
             shares = zip(cells, widths, strict=True)
