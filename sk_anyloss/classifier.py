@@ -38,7 +38,7 @@ from sk_anyloss._params import check_params
 from sk_anyloss.callbacks import FallingRate, StopOnScore
 from sk_anyloss.curves import Curve
 from sk_anyloss.losses import BCE, AnyLoss, get_loss
-from sk_anyloss.metrics import AtLeast, Metric, metric_name
+from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.modules import MLP, Activation, check_hidden
 from sk_anyloss.net import AnyLossNet, restored_net_on_error
 from sk_anyloss.optimizers import get_optimizer
@@ -382,6 +382,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         A partial fit is one epoch without early stopping, and may see one class only.
         """
         check_params(self)
+        self._warn_of_class_weight()
         X, y = self._validate(X, y, reset=not going_on)
         job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
         if going_on:
@@ -662,6 +663,19 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             positives = float(np.sum(sample.target * weight))
             criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
         return criterion
+
+    def _warn_of_class_weight(self) -> None:
+        if self.class_weight is None or self.loss is not None:
+            return
+        if not depends_on_prevalence(self.metric):
+            warnings.warn(
+                f"class_weight={self.class_weight!r} has no effect on metric="
+                f"{metric_name(self.metric)!r}: it is made of the rates within each "
+                "class, which no weight of a class changes. Leave class_weight out, or "
+                "take a metric that depends on prevalence, such as 'f1' or 'mcc'.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _warn_if_constant(self, X: Any, sample: Sample) -> None:
         decided: set[bool] = set()

@@ -9,6 +9,7 @@ the value 0 with gradient 0.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ __all__ = [
     "balanced_accuracy",
     "cohen_kappa",
     "curve_names",
+    "depends_on_prevalence",
     "fowlkes_mallows",
     "get_metric",
     "gmean",
@@ -240,6 +242,32 @@ def metric_name(metric: str | Metric) -> str:
         goal, constraint = metric_name(metric.goal), metric_name(metric.constraint)
         return f"{goal}@{constraint}>={metric.floor:g}"
     return getattr(metric, "__name__", None) or repr(metric)
+
+
+def depends_on_prevalence(metric: str | Metric) -> bool:
+    """Whether a metric changes with the weight of one class, its own rates being equal.
+
+    Recall, specificity and what is made of these two alone, such as G-mean, balanced
+    accuracy and Youden's J, do not: no weight of a class can move them.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics import depends_on_prevalence
+    >>> depends_on_prevalence("f1"), depends_on_prevalence("gmean")
+    (True, False)
+    """
+    function = get_metric(metric)
+    if isinstance(metric, str) and metric in _CURVES:
+        return True  # Where to decide is found from the weights of the classes.
+    for tn, fp, fn, tp in ((50.0, 4.0, 3.0, 6.0), (9.0, 5.0, 1.0, 8.0)):
+        try:
+            before = float(function(tn, fp, fn, tp))
+            after = float(function(7 * tn, 7 * fp, fn, tp))
+        except Exception:  # It is for tensors only.
+            return True
+        if not math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12):
+            return True
+    return False
 
 
 def _unknown(name: str) -> str:

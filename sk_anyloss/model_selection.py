@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
 
 from sk_anyloss._data import split_seed
 from sk_anyloss._decisions import DecidesByLogOdds, log_odds
+from sk_anyloss._params import check_search_params
 from sk_anyloss.candidates import check_candidates, describe, grid
 from sk_anyloss.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.curves import Curve
@@ -289,21 +290,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
         get_metric(self.metric)
-        if not isinstance(self.n_best, numbers.Integral) or self.n_best < 1:
-            raise ValueError(
-                f"n_best must be a whole number of at least 1, got {self.n_best!r}."
-            )
-        if self.tune_threshold not in (True, False, "auto"):
-            raise ValueError(
-                f"tune_threshold must be True, False or 'auto', got "
-                f"{self.tune_threshold!r}."
-            )
-        budget = self.time_budget
-        if budget is not None and not (isinstance(budget, numbers.Real) and budget > 0):
-            raise ValueError(
-                f"time_budget must be a number of seconds above 0 or None, got "
-                f"{budget!r}."
-            )
+        check_search_params(self)
 
     def _candidates(self, n_columns: int) -> list[dict[str, Any]]:
         """What to try on rows of so many columns."""
