@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import time
 import warnings
@@ -22,6 +23,8 @@ from sk_anyloss.compare.core import check_methods, check_options, compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.files import read_frame, reason
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.names import distinct_names
+from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.tables import Table, built_in, read_table
 from sk_anyloss.metrics import metric_names
 
@@ -59,13 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all went well, 2 for input that cannot be used, 130 if interrupted, 1 for
-        anything else. With the environment variable SK_ANYLOSS_DEBUG set, errors are
-        raised.
+        0 if all went well, 2 for input that cannot be used, 130 if interrupted, 143 if
+        terminated, 1 for anything else. With the environment variable SK_ANYLOSS_DEBUG
+        set, errors are raised.
     """
     options = _parser().parse_args(arguments)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), stopped_by(signal.SIGTERM):
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", TableWarning)
             code = int(options.run(options))
@@ -74,6 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # Whoever read the output has read enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if os.environ.get(DEBUG):
+            raise
+        print(
+            f"The system refused to read or write: {error}; what is finished is kept, "
+            "and the same command resumes.",
+            file=sys.stderr,
+        )
+        return 2
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
@@ -86,6 +98,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130
+    except Stopped as stopped:
+        print(
+            "\nTerminated by a signal; what is finished is kept, and the same command "
+            "resumes.",
+            file=sys.stderr,
+        )
+        return 128 + stopped.number
 
 
 def _unexpected(error: Exception) -> str:
@@ -223,6 +242,10 @@ def _compare_tables(options: argparse.Namespace) -> int:
     tables = _read_tables(options)
     if options.save and len(tables) > 1:
         raise TableError("--save takes one data set, since a model is made for one.")
+    if options.data:
+        names = distinct_names([table.name for table in tables], options.data)
+        for table, name in zip(tables, names, strict=True):
+            table.name = name
     for table in tables:
         print(table.describe())
         for note in table.notes:

@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import platform
-import re
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
@@ -18,11 +17,13 @@ import pandas as pd
 from sk_anyloss import __version__
 from sk_anyloss.compare.comparison import shown
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.names import file_name
 from sk_anyloss.compare.pictures import DARK, LIGHT, PICTURES, as_png, as_svg
-from sk_anyloss.compare.store import write
+from sk_anyloss.compare.store import make_folder, write
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.comparison import Comparison
+    from sk_anyloss.compare.tables import Table
 
 #: With what a cell begins that a spreadsheet takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -60,10 +61,7 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     stream = io.BytesIO()
     results.to_parquet(stream, index=False)
     contents["results.parquet"] = stream.getvalue()
-    sections = [
-        _section(comparison, number, contents)
-        for number in range(len(comparison.tables))
-    ]
+    sections = [_section(comparison, table, contents) for table in comparison.tables]
     if len(comparison.tables) > 1:
         sections.append(_together(comparison))
     template = Template(
@@ -77,7 +75,7 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         versions=_facts(versions()),
     )
     contents["report.html"] = page.encode(errors="replace")
-    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    make_folder(folder / "pictures")
     for name, content in contents.items():
         write(folder / name, content)
     return folder / "report.html"
@@ -150,9 +148,8 @@ def _chances(verdict: Any) -> str:
     return _cell(f"{text}{bar}", verdict.better)
 
 
-def _section(comparison: Comparison, number: int, contents: dict[str, bytes]) -> str:
+def _section(comparison: Comparison, table: Table, contents: dict[str, bytes]) -> str:
     """A data set; its pictures are added to what is to be written."""
-    table = comparison.tables[number]
     name = table.name
     parts = [
         f"<h2>{html.escape(table.describe())}</h2>",
@@ -162,7 +159,7 @@ def _section(comparison: Comparison, number: int, contents: dict[str, bytes]) ->
         _all_verdicts(comparison, name),
     ]
     several = len(comparison.tables) > 1
-    plain = f"{_file_name(comparison, number)}." if several else ""
+    plain = f"{file_name(name)}." if several else ""
     finished = comparison.scores(name).notna().any(axis=None)
     for key, (draw, caption) in PICTURES.items() if finished else ():
         light, dark = (draw(comparison, name, theme) for theme in (LIGHT, DARK))
@@ -170,13 +167,6 @@ def _section(comparison: Comparison, number: int, contents: dict[str, bytes]) ->
         contents[f"pictures/{plain}{key}.svg"] = as_svg(light)
         parts.append(_picture(as_svg(light), as_svg(dark), caption))
     return "<section>" + "\n".join(parts) + "</section>"
-
-
-def _file_name(comparison: Comparison, number: int) -> str:
-    """What the pictures of a data set are called, short and different from others."""
-    names = [re.sub(r"[^\w.-]+", "_", t.name)[:100] for t in comparison.tables]
-    name = names[number]
-    return name if names.count(name) == 1 else f"{name}.{number + 1}"
 
 
 def _together(comparison: Comparison) -> str:

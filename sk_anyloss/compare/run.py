@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,12 +22,15 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.store import Fold, Store
 from sk_anyloss.compare.tables import Table, TableError
 from sk_anyloss.metrics import Metric
 
 __all__ = ["make_model", "run", "splits"]
 
+#: Why a fit failed that has ended its process twice, the second time alone.
+DIED = "its process was killed twice, as happens when the memory is used up"
 #: How often work is sent to a cluster that loses workers.
 DASK_ATTEMPTS = 5
 
@@ -170,56 +175,98 @@ def run(
     folds : list of Fold
         All that are finished, those that failed among them.
     """
-    done, todo = [], {}
+    done: list[Fold] = []
+    todo: dict[tuple[str, str, int], Table] = {}
     for table in tables:
-        for k in range(len(parts[table.name])):
+        for k, (_, test) in enumerate(parts[table.name]):
             for method in methods:
-                found = store.find(table.name, method, k)
+                found = store.find(table.name, method, k, test)
                 if found is None:
                     todo[table.name, method, k] = table
                 else:
                     done.append(found)
     end = None if time_limit is None else time.monotonic() + time_limit
+    begun: list[tuple[str, str, int]] = []
+
+    def job(name: str, method: str, k: int) -> Any:
+        table = todo[name, method, k]
+        model = make_model(method, metric, seed, table.X)
+        task = name, method, model, k, *parts[name][k]
+        return delayed(run_fold)(table.X, table.y, *task)
 
     def jobs() -> Iterator[Any]:
-        for (_, method, k), table in list(todo.items()):
+        for key in list(todo):
             if end is not None and time.monotonic() > end:
                 return
-            model = make_model(method, metric, seed, table.X)
-            task = table.name, method, model, k, *parts[table.name][k]
-            yield delayed(run_fold)(table.X, table.y, *task)
+            begun.append(key)
+            yield job(*key)
 
     total = len(done) + len(todo)
     bar = progress(total=total, initial=len(done), unit="fit") if progress else None
 
-    def finish() -> None:
+    def finish(fold: Fold) -> None:
+        store.keep(fold)
+        done.append(fold)
+        del todo[fold.data, fold.method, fold.fold]
+        if bar is not None:
+            bar.update()
+
+    def finish_all() -> None:
         with _where(dask, tables):
-            finished = Parallel(
+            results = Parallel(
                 n_jobs=-1 if dask else n_jobs,
                 return_as="generator_unordered",
                 pre_dispatch="all" if dask and end is None else "2*n_jobs",
                 batch_size=1,
             )(jobs())
-            for fold in finished:
-                store.keep(fold)
-                done.append(fold)
-                del todo[fold.data, fold.method, fold.fold]
-                if bar is not None:
-                    bar.update()
+            with _closed(results):
+                for fold in results:
+                    finish(fold)
+
+    def finish_begun() -> None:
+        """One at a time, so that a fit that ends its process is known by that."""
+        for key in [key for key in begun if key in todo]:
+            if end is not None and time.monotonic() > end:
+                return
+            try:
+                # One job for two processes: it runs in one of them, never in this.
+                (fold,) = Parallel(n_jobs=2)([job(*key)])
+            except BrokenProcessPool:
+                fold = Fold(*key, failed=DIED)
+            finish(fold)
 
     lost = 0
     try:
-        while True:
-            try:
-                finish()
-                return done
-            except CancelledError:  # A worker is gone with results: asked for again.
-                lost += 1
-                if lost == DASK_ATTEMPTS:
-                    raise
+        with stopped_by(signal.SIGINT):
+            while True:
+                begun.clear()
+                try:
+                    finish_all()
+                    return done
+                except CancelledError:  # A Dask worker is gone with its results.
+                    lost += 1
+                    if lost == DASK_ATTEMPTS:
+                        raise
+                except BrokenProcessPool:  # A process was killed, and joblib's with it.
+                    finish_begun()
+    except Stopped as stopped:
+        if stopped.number == signal.SIGINT:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         if bar is not None:
             bar.close()
+
+
+@contextmanager
+def _closed(results: Any) -> Iterator[None]:
+    """End the worker processes with the block, whichever way it ends."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib tells of jobs that are given up.
+            results.close()
 
 
 @contextmanager
