@@ -28,7 +28,8 @@ from sk_anyloss.compare import (
 from sk_anyloss.compare import run as module
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.methods import unregister_method
-from sk_anyloss.compare.run import make_model, splits
+from sk_anyloss.compare.run import make_model
+from sk_anyloss.compare.splits import splits
 from sk_anyloss.compare.store import Fold, Store
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
 

@@ -24,6 +24,7 @@ from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.files import read_frame, reason
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.names import distinct_names
+from sk_anyloss.compare.splits import describe_folds
 from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.tables import Table, built_in, read_table
 from sk_anyloss.metrics import metric_names
@@ -160,7 +161,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--also", default=None, help="other metrics to tell of, with commas")
     add("--folds", type=int, default=10, help="stratified folds (10)")
     add("--repeats", type=int, default=1, help="how often to split anew (1)")
-    add("--groups", help="a column that says which rows belong together")
+    add("--groups", help="a column that says which samples belong together")
+    add(
+        "--time",
+        help="a column of numbers or dates; methods are then compared on later samples",
+    )
     add(
         "--drop", metavar="COLUMN", action="append", default=[],
         help="columns to leave out, such as IDs, with commas or the option repeated",
@@ -222,7 +227,8 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
         return [
             read_table(
                 source, options.target, options.positive, options.groups,
-                drop=options.drop, allow_missing_labels=options.allow_missing_labels,
+                time=options.time, drop=options.drop,
+                allow_missing_labels=options.allow_missing_labels,
             )
             for source in options.data
         ]  # fmt: skip
@@ -248,6 +254,7 @@ def _compare_tables(options: argparse.Namespace) -> int:
             table.name = name
     for table in tables:
         print(table.describe())
+        print(f"  Folds: {options.folds}, {describe_folds(table)}.")
         for note in table.notes:
             print(f"  {note}")
     progress: Any = None

@@ -261,6 +261,7 @@ class Comparison:
         one = (ours or order)[0]
         others = [name for name in order if name != one]
         repeats = int(self.settings.get("repeats", 1))
+        forward = {table.name for table in self.tables if table.time is not None}
         found = {}
         for other in others:
             both = scores[[one, other]].dropna()
@@ -273,7 +274,8 @@ class Comparison:
                 chances = judge_many(*pair, self.rope)
             else:
                 whole = len(both) == len(scores)
-                chances = judge(*pair, self.rope, repeats if whole else 1)
+                runs = repeats if whole else 1
+                chances = judge(*pair, self.rope, runs, data in forward)
             mean = float((pair[0] - pair[1]).mean())
             titles = get_method(one).title, get_method(other).title
             found[other] = Verdict(*titles, self.name, *chances, mean, self.rope)

@@ -11,7 +11,8 @@ from typing import Any
 import sk_anyloss
 from sk_anyloss.compare.comparison import ALSO, Comparison
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
-from sk_anyloss.compare.run import run, splits
+from sk_anyloss.compare.run import run
+from sk_anyloss.compare.splits import describe_folds, splits
 from sk_anyloss.compare.store import Store
 from sk_anyloss.compare.tables import Table, make_table
 from sk_anyloss.curves import Curve
@@ -31,6 +32,7 @@ def compare(
     methods: Sequence[str] | str | None = None,
     positive: Any = None,
     groups: Any = None,
+    time: Any = None,
     name: str = "data",
     drop: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
@@ -51,7 +53,12 @@ def compare(
     positive : label, default=None
         The positive label; by default the rarer of two.
     groups : str or array-like of shape (n,), default=None
-        Which rows belong together, and are never in two folds.
+        Which samples belong together, as a column of X or by itself: they are never
+        in two folds, nor in two of the folds that a method tunes itself on.
+    time : str or array-like of shape (n,), default=None
+        Numbers or dates, as a column of X or by itself, by which the samples are
+        sorted: methods are then fitted on the past and compared on the block of time
+        that follows, and tune themselves in the same way.
     name : str, default='data'
         What to call the data.
     drop : sequence of str, default=()
@@ -80,7 +87,7 @@ def compare(
     """
     table = make_table(
         X, y, positive, groups, name,
-        drop=drop, allow_missing_labels=allow_missing_labels,
+        time=time, drop=drop, allow_missing_labels=allow_missing_labels,
     )  # fmt: skip
     return compare_tables([table], metric, methods=methods, **options)
 
@@ -149,6 +156,7 @@ def compare_tables(
         "data": {table.name: table.fingerprint() for table in tables},
         "metric": metric_name(metric),
         "folds": folds,
+        "split": {table.name: describe_folds(table) for table in tables},
         "repeats": repeats,
         "seed": seed,
         "sk_anyloss": sk_anyloss.__version__,

@@ -1,11 +1,11 @@
-"""What is said of input that cannot be used."""
+"""What is said of input and output that cannot be used, in one sentence each."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["TableError", "TableWarning", "no_column", "some"]
+__all__ = ["OutputError", "TableError", "TableWarning", "no_column", "some"]
 
 #: Characters of a value that a message quotes.
 QUOTED = 60
@@ -13,6 +13,10 @@ QUOTED = 60
 
 class TableError(ValueError):
     """A table that cannot be compared on; the message is one sentence."""
+
+
+class OutputError(ValueError):
+    """A file that cannot be written; the message is one sentence."""
 
 
 class TableWarning(UserWarning):

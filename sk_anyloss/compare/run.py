@@ -18,53 +18,21 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.splits import fit, hold
 from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.store import Fold, Store
-from sk_anyloss.compare.tables import Table, TableError
+from sk_anyloss.compare.tables import Table
 from sk_anyloss.metrics import Metric
 
-__all__ = ["make_model", "run", "splits"]
+__all__ = ["fit_method", "make_model", "run"]
 
 #: Why a fit failed that has ended its process twice, the second time alone.
 DIED = "its process was killed twice, as happens when the memory is used up"
 #: How often work is sent to a cluster that loses workers.
 DASK_ATTEMPTS = 5
-
-
-def splits(
-    table: Table, folds: int, repeats: int = 1, seed: int = 0
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Stratified folds, of whole groups if there are groups.
-
-    Examples
-    --------
-    >>> from sk_anyloss.compare.run import splits
-    >>> from sk_anyloss.compare.tables import built_in
-    >>> len(splits(built_in(), folds=5, repeats=2))
-    10
-    """
-    least = int(min(table.y.sum(), len(table.y) - table.y.sum()))
-    if folds > least:
-        raise TableError(
-            f"{folds} folds need at least {folds} rows of each class, and {table.name} "
-            f"has {least} of one; use --folds {max(least, 2)} or fewer."
-        )
-    result = []
-    for repeat in range(repeats):
-        kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
-        splitter = kind(folds, shuffle=True, random_state=seed + repeat)
-        result += list(splitter.split(np.zeros(len(table.y)), table.y, table.groups))
-    for train, test in result:
-        if min(len(np.unique(table.y[part])) for part in (train, test)) < 2:
-            raise TableError(
-                f"A fold of {table.name} has one class only, since the groups cannot "
-                "be split; use fewer folds."
-            )
-    return result
 
 
 def make_model(method: str, metric: str | Metric, seed: int, X: Any) -> BaseEstimator:
@@ -96,6 +64,40 @@ def make_model(method: str, metric: str | Metric, seed: int, X: Any) -> BaseEsti
     return Pipeline(steps)
 
 
+def fit_method(
+    table: Table, method: str, metric: str | Metric, seed: int = 0
+) -> BaseEstimator:
+    """Fit a method on all samples of a table, as it was fitted on the folds.
+
+    Parameters
+    ----------
+    table : Table
+        The samples; what it tunes holds their groups, or their order in time.
+    method : str
+        Its name.
+    metric : str or callable
+        What to aim at.
+    seed : int, default=0
+        Of everything that is drawn.
+
+    Returns
+    -------
+    model : Pipeline
+        Fitted.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.run import fit_method
+    >>> from sk_anyloss.compare.tables import built_in
+    >>> table = built_in()
+    >>> fit_method(table, "logistic", "f1").predict(table.X).shape
+    (393,)
+    """
+    model, groups = hold(make_model(method, metric, seed, table.X), table, seed)
+    with threadpool_limits(1):
+        return fit(model, table.X, table.y, groups)
+
+
 def run_fold(
     X: Any,
     y: np.ndarray,
@@ -105,6 +107,7 @@ def run_fold(
     fold: int,
     train: np.ndarray,
     test: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> Fold:
     """Fit on some rows and decide on others; what fails is told of, not raised."""
     rows = X.iloc if isinstance(X, pd.DataFrame) else X
@@ -113,7 +116,8 @@ def run_fold(
         # One thread: the same result to the last bit, wherever it is computed.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(rows[train], y[train])
+            within = None if groups is None else groups[train]
+            fit(model, rows[train], y[train], within)
             seconds = time.perf_counter() - start
             decided = model.predict(rows[test])
             scores = _scores(model, rows[test])
@@ -191,7 +195,8 @@ def run(
     def job(name: str, method: str, k: int) -> Any:
         table = todo[name, method, k]
         model = make_model(method, metric, seed, table.X)
-        task = name, method, model, k, *parts[name][k]
+        model, groups = hold(model, table, seed)
+        task = name, method, model, k, *parts[name][k], groups
         return delayed(run_fold)(table.X, table.y, *task)
 
     def jobs() -> Iterator[Any]:

@@ -19,16 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from sk_anyloss.compare.errors import OutputError
 from sk_anyloss.compare.names import file_name
 
-__all__ = ["Fold", "OutputError", "Store", "make_folder", "write"]
+__all__ = ["Fold", "Store", "make_folder", "write"]
 
 #: Seconds after which a partly written file is stale, whoever was writing it.
 STALE = 24 * 3600
-
-
-class OutputError(ValueError):
-    """A file that cannot be written; the message is one sentence."""
 
 
 @dataclass

@@ -23,6 +23,7 @@ from sk_anyloss.compare.selection import (
     drop_columns,
     useful_columns,
 )
+from sk_anyloss.compare.timing import sort_in_time, take_time
 
 __all__ = [
     "Table",
@@ -50,6 +51,9 @@ class Table:
         What the classes are called.
     groups : ndarray or None
         Rows of one group are never in two folds.
+    time : ndarray of int or None
+        Places of the samples in time, by which they are sorted: 0 for all samples of
+        the first point in time, and so on. Folds then look forward only.
     notes : list of str
         What was noticed and done.
     """
@@ -61,6 +65,7 @@ class Table:
     negative: Any
     groups: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    time: np.ndarray | None = None
 
     def fingerprint(self) -> str:
         """Another one for other rows, columns or labels."""
@@ -71,6 +76,8 @@ class Table:
         digest.update(self.y.astype(np.int8).tobytes())
         if self.groups is not None:
             digest.update(pd.util.hash_array(np.asarray(self.groups, dtype=object)))
+        if self.time is not None:
+            digest.update(b"time" + self.time.astype(np.int64).tobytes())
         return digest.hexdigest()[:16]
 
     def describe(self) -> str:
@@ -143,6 +150,7 @@ def read_table(
     positive: str | None = None,
     groups: str | None = None,
     *,
+    time: str | None = None,
     drop: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
 ) -> Table:
@@ -159,6 +167,8 @@ def read_table(
         The label that counts as positive; by default the rarer of two.
     groups : str, default=None
         A column whose values say which rows belong together.
+    time : str, default=None
+        A column of numbers or dates that says in which order the samples came.
     drop : sequence of str, default=()
         Columns to leave out.
     allow_missing_labels : bool, default=False
@@ -172,6 +182,7 @@ def read_table(
     """
     text = str(source)
     options: dict[str, Any] = {
+        "time": time,
         "drop": drop,
         "allow_missing_labels": allow_missing_labels,
     }
@@ -207,6 +218,7 @@ def make_table(
     groups: Any = None,
     name: str = "data",
     *,
+    time: Any = None,
     drop: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
     separator: str | None = None,
@@ -225,6 +237,8 @@ def make_table(
         Which rows belong together, as a column of X or by itself.
     name : str, default='data'
         What to call it.
+    time : str or array-like of shape (n,), default=None
+        Numbers or dates by which to sort the samples, as a column of X or by itself.
     drop : sequence of str, default=()
         Columns to leave out.
     allow_missing_labels : bool, default=False
@@ -265,10 +279,18 @@ def make_table(
         of_rows = _group_numbers(groups, "groups")
     if of_rows is not None and len(of_rows) != len(frame):
         raise TableError(f"There are {len(frame)} rows, but {len(of_rows)} groups.")
+    moments = take_time(frame, time, groups is not None)
     missing = missing_labels(labels, allow_missing_labels, notes)
     if missing.any():
         frame, labels = frame[~missing].reset_index(drop=True), labels[~missing]
         of_rows = None if of_rows is None else of_rows[~missing]
+        moments = None if moments is None else moments[~missing]
+    places = None
+    if moments is not None:
+        order, places, note = sort_in_time(moments)
+        frame = frame.iloc[order].reset_index(drop=True)
+        labels = labels.iloc[order].reset_index(drop=True)
+        notes.append(note)
     target, positive, negative = two_classes(labels, positive, notes)
     frame = drop_columns(frame, drop, notes)
     frame, converted = convert_columns(frame, separator)
@@ -278,7 +300,7 @@ def make_table(
     # Plain numbers need no more care; a table of them stays an array.
     plain = all(pd.api.types.is_float_dtype(kind) for kind in frame.dtypes)
     data = frame.to_numpy(float) if plain and not isinstance(X, pd.DataFrame) else frame
-    return Table(name, data, target, positive, negative, of_rows, notes)
+    return Table(name, data, target, positive, negative, of_rows, notes, places)
 
 
 def _frame_of(X: Any, notes: list[str]) -> pd.DataFrame:

@@ -70,9 +70,19 @@ class Verdict:
 
 
 def judge(
-    one: np.ndarray, other: np.ndarray, rope: float = 0.01, repeats: int = 1
+    one: np.ndarray,
+    other: np.ndarray,
+    rope: float = 0.01,
+    repeats: int = 1,
+    forward: bool = False,
 ) -> tuple[float, float, float]:
     """Bayesian correlated t-test on the scores of the same folds of one data set.
+
+    Scores of folds are correlated, since they are of models trained on common samples.
+    Nadeau and Bengio (2003) widen the variance of their mean by the ratio of the
+    samples left out to those trained on, ``1 / (k - 1)`` for k folds. Of k folds that
+    look forward in time the i-th trains on i blocks and leaves one out: the mean ratio
+    is ``(1 + 1/2 + ... + 1/k) / k``, and the test is the more careful for it.
 
     Returns the probabilities that the first is better, alike and worse.
 
@@ -92,10 +102,14 @@ def judge(
     if np.ptp(difference) == 0:  # No spread to draw conclusions from.
         sign = int(difference[0] > rope) - int(difference[0] < -rope)
         return float(sign == 1), float(sign == 0), float(sign == -1)
-    found = baycomp.CorrelatedTTest.probs(
+    posterior = baycomp.CorrelatedTTest(
         np.asarray(one, float), np.asarray(other, float), rope=rope, runs=repeats
     )
-    return _three(found)
+    if forward:
+        n = len(difference)
+        ratio = np.mean(1 / np.arange(1, n + 1))
+        posterior.var *= (1 / n + ratio) / (1 / n + 1 / (n - 1))
+    return _three(posterior.probs())
 
 
 def judge_many(
