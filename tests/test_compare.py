@@ -398,6 +398,13 @@ def test_a_verdict_the_other_way_round_is_the_same(ours, random):
     assert (without[1] == 0) == bool((one != other).any())
 
 
+def test_folds_that_look_forward_are_judged_more_carefully():
+    one, other = np.array([0.6, 0.7, 0.65, 0.72]), np.array([0.58, 0.6, 0.63, 0.6])
+    usual, forward = judge(one, other), judge(one, other, forward=True)
+    assert 0.5 < forward[0] < usual[0]
+    assert sum(forward) == pytest.approx(1)
+
+
 def test_several_data_sets_are_judged_together():
     tables = [make_table(X + i, Y, name=f"set {i}") for i in range(3)]
     found = compare_tables(tables, methods=FAST, folds=2)

@@ -21,7 +21,7 @@ from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.splits import fit, hold
+from sk_anyloss.compare.splits import fit, hold, inner_groups
 from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.store import Fold, Store
 from sk_anyloss.compare.tables import Table
@@ -93,9 +93,9 @@ def fit_method(
     >>> fit_method(table, "logistic", "f1").predict(table.X).shape
     (393,)
     """
-    model, groups = hold(make_model(method, metric, seed, table.X), table, seed)
+    model = hold(make_model(method, metric, seed, table.X), table, seed)
     with threadpool_limits(1):
-        return fit(model, table.X, table.y, groups)
+        return fit(model, table.X, table.y, inner_groups(table))
 
 
 def run_fold(
@@ -190,13 +190,13 @@ def run(
                 else:
                     done.append(found)
     end = None if time_limit is None else time.monotonic() + time_limit
+    groups = {table.name: inner_groups(table) for table in tables}
     begun: list[tuple[str, str, int]] = []
 
     def job(name: str, method: str, k: int) -> Any:
         table = todo[name, method, k]
-        model = make_model(method, metric, seed, table.X)
-        model, groups = hold(model, table, seed)
-        task = name, method, model, k, *parts[name][k], groups
+        model = hold(make_model(method, metric, seed, table.X), table, seed)
+        task = name, method, model, k, *parts[name][k], groups[name]
         return delayed(run_fold)(table.X, table.y, *task)
 
     def jobs() -> Iterator[Any]:

@@ -21,7 +21,15 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.tables import Table
 
-__all__ = ["ForwardFolds", "GroupFolds", "describe_folds", "fit", "hold", "splits"]
+__all__ = [
+    "ForwardFolds",
+    "GroupFolds",
+    "describe_folds",
+    "fit",
+    "hold",
+    "inner_groups",
+    "splits",
+]
 
 #: Samples to train on, and samples left out.
 Splits: TypeAlias = list[tuple[np.ndarray, np.ndarray]]
@@ -128,8 +136,9 @@ class GroupFolds(_InnerFolds):
     >>> import numpy as np
     >>> from sk_anyloss.compare.splits import GroupFolds
     >>> groups, y = np.repeat(np.arange(4), 2), [0, 1] * 4
-    >>> [groups[test].tolist() for _, test in GroupFolds(2).split(None, y, groups)]
-    [[0, 0, 1, 1], [2, 2, 3, 3]]
+    >>> (train, test), _ = GroupFolds(2).split(None, y, groups)
+    >>> set(groups[train]) & set(groups[test])
+    set()
     """
 
     def __init__(self, n_splits: int = 5, random_state: int = 0) -> None:
@@ -318,9 +327,12 @@ def _codes(table: Table) -> np.ndarray | None:
     return pd.factorize(groups, sort=True, use_na_sentinel=False)[0]
 
 
-def hold(
-    model: BaseEstimator, table: Table, seed: int
-) -> tuple[BaseEstimator, np.ndarray | None]:
+def inner_groups(table: Table) -> np.ndarray | None:
+    """Give what :func:`fit` hands on to inner folds: groups, or places in time."""
+    return table.time if table.time is not None else _codes(table)
+
+
+def hold(model: BaseEstimator, table: Table, seed: int) -> BaseEstimator:
     """Let every tuning in a model split the samples as the table wants it.
 
     Every parameter ``cv`` in the model is set: to :class:`GroupFolds` for a table with
@@ -342,12 +354,9 @@ def hold(
     -------
     model : estimator
         The same.
-    groups : ndarray of shape (n_samples,) or None
-        What :func:`fit` hands on to the inner folds.
     """
-    groups = table.time if table.time is not None else _codes(table)
-    if groups is None:
-        return model, None
+    if table.time is None and table.groups is None:
+        return model
     for name, cv in model.get_params(deep=True).items():
         if name.split("__")[-1] != "cv" or isinstance(cv, str):
             continue
@@ -356,7 +365,7 @@ def hold(
                 model.set_params(**{name: GroupFolds(_number(cv), seed)})
         elif not isinstance(cv, TimeSeriesSplit):
             model.set_params(**{name: ForwardFolds(_number(cv))})
-    return model, groups
+    return model
 
 
 def _takes_groups(cv: Any) -> bool:
@@ -385,7 +394,7 @@ def fit(
     y : ndarray
         Their labels.
     groups : ndarray, default=None
-        Their groups, or points in time. A model that tunes nothing ignores them.
+        Those of :func:`inner_groups`. A model that tunes nothing ignores them.
 
     Returns
     -------
