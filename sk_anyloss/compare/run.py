@@ -20,8 +20,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
+from sk_anyloss.compare.inner_folds import fit, hold, inner_groups
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.splits import fit, hold, inner_groups
 from sk_anyloss.compare.stopping import Stopped, stopped_by
 from sk_anyloss.compare.store import Fold, Store
 from sk_anyloss.compare.tables import Table
