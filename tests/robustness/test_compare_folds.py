@@ -18,8 +18,11 @@ from sk_anyloss.compare import compare, register_method
 
 N = 240
 X, Y = make_classification(N, 5, weights=[0.7], flip_y=0.1, random_state=0)
-#: Thirty groups of eight samples, in no order; ten points in time.
-GROUPS = np.random.default_rng(0).permutation(np.repeat(np.arange(30), 8))
+#: Thirty groups of eight samples, in no order, numbered as they come; forty points in
+#: time.
+GROUPS, _ = pd.factorize(
+    np.random.default_rng(0).permutation(np.repeat(np.arange(30), 8))
+)
 TIME = np.random.default_rng(1).permutation(np.repeat(np.arange(40), 6))
 KINDS = {"groups": GROUPS, "time": TIME}
 
