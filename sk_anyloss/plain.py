@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,11 @@ from sk_anyloss.metrics import Metric
 from sk_anyloss.model_selection import AnyLossClassifierCV
 
 __all__ = ["PlainClassifier", "to_plain"]
+
+#: Samples are predicted in chunks whose widest dense array takes at most so much.
+CHUNK_BYTES = 2**26
+#: A column whose mean is more scales away from 0 is not folded into the weights.
+FAR_FROM_ZERO = 1000.0
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "gelu": lambda x: x * (0.5 + 0.5 * erf(x / np.sqrt(2))),
@@ -54,9 +61,14 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         return hasattr(self, "networks_")
 
     def _log_odds(self, X: Any) -> np.ndarray:
-        if issparse(X):
-            X = X.toarray()
-        logits = [_forward(network, X) for network in self.networks_]
+        networks = [_prepared(network, issparse(X)) for network in self.networks_]
+        n_rows = max(1, CHUNK_BYTES // max(network.row_bytes for network in networks))
+        chunks = (X[i : i + n_rows] for i in range(0, X.shape[0], n_rows))
+        return np.concatenate([self._combine(networks, chunk) for chunk in chunks])
+
+    def _combine(self, networks: list[_Network], X: Any) -> np.ndarray:
+        """Log-odds of a chunk of samples, over all networks."""
+        logits = [network.logits(X) for network in networks]
         if len(logits) == 1:
             return logits[0] - self.cuts_[0]
         pairs = zip(logits, self.cuts_, self.shares_, strict=True)
@@ -67,26 +79,104 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         return self.cut_
 
 
-def _forward(network: dict[str, Any], X: np.ndarray) -> np.ndarray:
-    """Logits of one network."""
-    X = X.astype(network["weights"][0].dtype, copy=False)
-    if network["pieces"] is not None:
-        X = X[:, network["pieces"]]
-    if network["mean"] is not None:
-        X = X - network["mean"]
-    if network["scale"] is not None:
-        X = X / network["scale"]
-    if network["pieces"] is not None:
-        X = X.clip(-1, 1)
-    *hidden, output = zip(network["weights"], network["biases"], strict=True)
-    for i, (weight, bias) in enumerate(hidden):
-        X = X @ weight.T + bias
-        if network["norms"]:
-            norm = network["norms"][i]
-            spread = np.sqrt(norm["running_var"] + norm["eps"])
-            X = (X - norm["running_mean"]) / spread * norm["weight"] + norm["bias"]
-        X = ACTIVATIONS[network["activation"]](X)
-    return (X @ output[0].T + output[1])[:, 0]
+@dataclass
+class _Network:
+    """A stored network, with its first layer ready for dense or sparse samples.
+
+    Parameters
+    ----------
+    arrays : dict
+        As :func:`_arrays` makes them.
+    first : callable
+        Dense or sparse samples to the input of the first activation.
+    row_bytes : int
+        Bytes that one sample takes in the widest dense array on the way.
+    """
+
+    arrays: dict[str, Any]
+    first: Callable[[Any], np.ndarray]
+    row_bytes: int
+
+    def logits(self, X: Any) -> np.ndarray:
+        """Of shape (n_samples,)."""
+        arrays = self.arrays
+        X = self.first(X)
+        layers = zip(arrays["weights"][1:], arrays["biases"][1:], strict=True)
+        for i, (weight, bias) in enumerate(layers):
+            if arrays["norms"]:
+                norm = arrays["norms"][i]
+                spread = np.sqrt(norm["running_var"] + norm["eps"])
+                X = (X - norm["running_mean"]) / spread * norm["weight"] + norm["bias"]
+            X = ACTIVATIONS[arrays["activation"]](X) @ weight.T + bias
+        return X[:, 0]
+
+
+def _prepared(arrays: dict[str, Any], sparse: bool) -> _Network:
+    dtype = arrays["weights"][0].dtype
+    widths = [weight.shape[0] for weight in arrays["weights"]]
+    if sparse and arrays["pieces"] is None:
+        layer = _SparseLayer(arrays)
+        widths.append(len(layer.offset))
+        # The product is in float64, whatever the network computes in.
+        return _Network(arrays, layer, max(widths) * np.dtype(float).itemsize)
+    if arrays["pieces"] is not None:
+        widths.append(len(arrays["pieces"]))
+        widths.append(int(arrays["pieces"].max(initial=0)) + 1)
+    widths.append(arrays["weights"][0].shape[1])
+    return _Network(arrays, partial(_dense_layer, arrays), max(widths) * dtype.itemsize)
+
+
+def _dense_layer(arrays: dict[str, Any], X: Any) -> np.ndarray:
+    X = (X.toarray() if issparse(X) else X).astype(arrays["weights"][0].dtype)
+    if arrays["pieces"] is not None:
+        X = X[:, arrays["pieces"]]
+    if arrays["mean"] is not None:
+        X -= arrays["mean"]
+    if arrays["scale"] is not None:
+        X /= arrays["scale"]
+    if arrays["pieces"] is not None:
+        X.clip(-1, 1, out=X)
+    return X @ arrays["weights"][0].T + arrays["biases"][0]
+
+
+class _SparseLayer:
+    """The first layer of a network, for sparse samples that stay sparse.
+
+    With the means m and scales s of the columns,
+    ``((x - m) / s) W' + b = x (W / s)' + (b - W (m / s))``. A column far from 0, as
+    seen from its scale, would lose digits on the right-hand side; such a column has
+    hardly a zero, so it is made dense and standardised as on the left.
+
+    Parameters
+    ----------
+    arrays : dict
+        As :func:`_arrays` makes them, without pieces.
+    """
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        weight = arrays["weights"][0]
+        self.dtype = weight.dtype
+        self.bias = arrays["biases"][0].astype(float)
+        self.weight = weight.T.astype(float)
+        self.mean = np.zeros(len(self.weight))
+        scale = np.ones(len(self.weight))
+        if arrays["mean"] is not None:
+            self.mean = arrays["mean"].astype(float)
+        if arrays["scale"] is not None:
+            scale = arrays["scale"].astype(float)
+        self.weight /= scale[:, np.newaxis]
+        self.offset = np.flatnonzero(np.abs(self.mean) > FAR_FROM_ZERO * scale)
+        self.offset_weight = self.weight[self.offset]
+        self.weight[self.offset] = 0
+        self.bias -= self.mean @ self.weight
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """The input of the first activation, of shape (n_samples, n_units)."""
+        product = X @ self.weight + self.bias
+        if len(self.offset):
+            dense = X[:, self.offset].toarray() - self.mean[self.offset]
+            product += dense @ self.offset_weight
+        return product.astype(self.dtype, copy=False)
 
 
 def to_plain(model: Any) -> Any:
