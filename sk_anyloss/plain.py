@@ -19,7 +19,7 @@ from sk_anyloss.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.model_selection import AnyLossClassifierCV
 
-__all__ = ["PlainClassifier", "to_plain"]
+__all__ = ["PlainClassifier", "replace_parts", "to_plain"]
 
 #: Samples are predicted in chunks whose widest dense array takes at most so much.
 CHUNK_BYTES = 2**26
@@ -205,26 +205,46 @@ def to_plain(model: Any) -> Any:
     """
     if isinstance(model, (AnyLossClassifier, AnyLossClassifierCV)):
         return _plain(model)
-    return _with_plain_parts(model)
+    return replace_parts(model, _plain_part)
 
 
-def _with_plain_parts(value: Any) -> Any:
-    """A copy of an object whose parts are plain, itself if none is one of ours."""
+def _plain_part(value: Any) -> Any:
     if isinstance(value, (AnyLossClassifier, AnyLossClassifierCV)):
         return _plain(value) if hasattr(value, "classes_") else _unfitted(value)
+    return value
+
+
+def replace_parts(value: Any, replace: Callable[[Any], Any]) -> Any:
+    """A copy of an object with parts of it replaced; itself where none is.
+
+    Parameters
+    ----------
+    value : object
+        An estimator, or a list, tuple or dict.
+    replace : callable
+        From a part to what should stand in its place, or to the part itself.
+
+    Returns
+    -------
+    value : object
+        Of the same type, unless it is replaced itself.
+    """
+    new = replace(value)
+    if new is not value:
+        return new
     if isinstance(value, (list, tuple)):
-        parts = [_with_plain_parts(part) for part in value]
+        parts = [replace_parts(part, replace) for part in value]
         same = all(a is b for a, b in zip(parts, value, strict=True))
         return value if same else type(value)(parts)
     if isinstance(value, dict):
-        values = {key: _with_plain_parts(part) for key, part in value.items()}
+        values = {key: replace_parts(part, replace) for key, part in value.items()}
         same = all(values[key] is part for key, part in value.items())
         return value if same else type(value)(**values)
     if isinstance(value, BaseEstimator):
         changed = {
             name: new
             for name, old in vars(value).items()
-            if (new := _with_plain_parts(old)) is not old
+            if (new := replace_parts(old, replace)) is not old
         }
         if changed:
             value = copy.copy(value)

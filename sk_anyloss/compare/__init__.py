@@ -18,7 +18,9 @@ from sk_anyloss.compare.methods import (
     get_method,
     method_names,
     register_method,
+    unregister_method,
 )
+from sk_anyloss.compare.model_file import trusted_names
 from sk_anyloss.compare.tables import (
     Table,
     TableError,
@@ -40,4 +42,6 @@ __all__ = [
     "method_names",
     "read_table",
     "register_method",
+    "trusted_names",
+    "unregister_method",
 ]

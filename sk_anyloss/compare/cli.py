@@ -26,6 +26,7 @@ from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.names import distinct_names
 from sk_anyloss.compare.splits import describe_folds
 from sk_anyloss.compare.stopping import Stopped, stopped_by
+from sk_anyloss.compare.store import write
 from sk_anyloss.compare.tables import Table, built_in, read_table
 from sk_anyloss.metrics import metric_names
 
@@ -63,11 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 if all went well, 2 for input that cannot be used, 130 if interrupted, 143 if
+        0 if all went well, 2 for input that cannot be used, 130 if interrupted, 141 if
+        the output goes to a program that has ended, such as ``head``, 143 if
         terminated, 1 for anything else. With the environment variable SK_ANYLOSS_DEBUG
         set, errors are raised.
     """
     options = _parser().parse_args(arguments)
+    with _printable("backslashreplace"):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command; whatever goes wrong ends with a sentence and an exit code."""
     try:
         with warnings.catch_warnings(), stopped_by(signal.SIGTERM):
             warnings.showwarning = _show_warning
@@ -77,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return code
     except BrokenPipeError:  # Whoever read the output has read enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 141
     except OSError as error:
         if os.environ.get(DEBUG):
             raise
@@ -116,18 +124,17 @@ def _unexpected(error: Exception) -> str:
 
 
 @contextmanager
-def _printable() -> Iterator[None]:
+def _printable(errors: str) -> Iterator[None]:
     """Replace what the terminal's encoding does not have, rather than to fail."""
-    stream = sys.stdout
-    if not isinstance(stream, io.TextIOWrapper):
-        yield
-        return
-    before = stream.errors
-    stream.reconfigure(errors="replace")
+    streams = [s for s in (sys.stdout, sys.stderr) if isinstance(s, io.TextIOWrapper)]
+    before = [stream.errors for stream in streams]
     try:
+        for stream in streams:
+            stream.reconfigure(errors=errors)
         yield
     finally:
-        stream.reconfigure(errors=before)
+        for stream, handler in zip(streams, before, strict=True):
+            stream.reconfigure(errors=handler)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
@@ -215,7 +222,7 @@ def _list() -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    with _printable():
+    with _printable("replace"):
         return _list() if options.list else _compare_tables(options)
 
 
@@ -293,6 +300,8 @@ def _compare_tables(options: argparse.Namespace) -> int:
     page = found.report(options.output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
+        title, n = get_method(found.winner).title, len(tables[0].y)
+        print(f"Fitting {title} on all {n:,} samples ...", flush=True)
         print(f"Model: {saved.save(found, options.output / options.save)}")
     return 0
 
@@ -303,8 +312,41 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _predict(options: argparse.Namespace) -> int:
+    output: Path | None = options.output
+    if output is not None:
+        _check_output(output)
     found = saved.predict(options.model, read_frame(options.data))
-    found.to_csv(options.output or sys.stdout, index=False)
-    if options.output:
-        print(f"{len(found):,} rows labelled: {options.output}", file=sys.stderr)
+    if output is None:
+        found.to_csv(sys.stdout, index=False)
+        return 0
+    content = found.to_csv(index=False).encode()
+    try:
+        if output.is_file():
+            output = output.resolve()  # A link stays a link.
+        elif output.exists():  # A pipe or a device.
+            output.write_bytes(content)
+            return 0
+        write(output, content)
+    except OSError as error:
+        raise TableError(
+            f"--output {str(output)!r} cannot be written: {error.strerror}."
+        ) from error
+    print(f"{len(found):,} rows labelled: {options.output}", file=sys.stderr)
     return 0
+
+
+def _check_output(path: Path) -> None:
+    """Before any work is done."""
+    if path.is_dir():
+        raise TableError(
+            f"--output {str(path)!r} is a folder; name a .csv file, in it for example."
+        )
+    if not path.parent.is_dir():
+        raise TableError(
+            f"--output {str(path)!r} is in a folder that does not exist; make "
+            f"{str(path.parent)!r} first."
+        )
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise TableError(
+            f"--output {str(path)!r} may not be written; choose another place."
+        )

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import ZIP_DEFLATED
 
 import numpy as np
 import pandas as pd
+from imblearn.base import SamplerMixin
+from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.model_file import (
+    MAX_BYTES,
+    Facts,
+    ModelFileError,
+    dumps,
+    loads,
+)
 from sk_anyloss.compare.report import versions
 from sk_anyloss.compare.run import make_model
 from sk_anyloss.compare.store import write
 from sk_anyloss.compare.tables import TableError, as_frame
-from sk_anyloss.plain import to_plain
+from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.comparison import Comparison
 
 __all__ = ["load", "predict", "save"]
 
-#: Whose classes a stored model may be made of; anything else is refused.
-TRUSTED = ("sk_anyloss.", "sklearn.", "imblearn.", "skrub.", "numpy.", "scipy.")
-
 
 def save(comparison: Comparison, path: str | Path, method: str | None = None) -> Path:
-    """Fit the winner on all rows and store it with its preprocessing and a card.
+    """Fit the winner on all samples and store it with its preprocessing and a card.
 
     Parameters
     ----------
@@ -43,34 +47,52 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
     path : Path
         The model; the card is beside it, with ``.md``.
     """
-    import skops.io
-
     if len(comparison.tables) != 1:
         raise ValueError("A model is made for one data set; compare on one to save it.")
     (table,) = comparison.tables
     method = method or comparison.winner
     seed = int(comparison.settings.get("seed", 0))
     model = make_model(method, comparison.metric, seed, table.X)
-    model.fit(table.X, table.y)
+    # One thread, as in the folds: the same model to the last bit on any machine.
+    with threadpool_limits(1):
+        model.fit(table.X, table.y)
     frame = as_frame(table.X)
-    facts = {
-        "method": method,
-        "columns": [str(name) for name in frame.columns],
-        "numbers": [str(n) for n in frame.select_dtypes("number").columns],
-        "positive": str(table.positive),
-        "negative": str(table.negative),
-    }
+    facts = Facts(
+        method=method,
+        columns=[str(name) for name in frame.columns],
+        numbers=[str(n) for n in frame.select_dtypes("number").columns],
+        positive=str(table.positive),
+        negative=str(table.negative),
+    )
     path = Path(path)
     path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stored = {"facts": json.dumps(facts), "model": to_plain(model)}
-    content = skops.io.dumps(stored, compression=ZIP_DEFLATED)
-    write(path, content)
-    write(path.with_suffix(".md"), _card(comparison, method).encode())
+    try:
+        content = dumps(facts, replace_parts(to_plain(model), _for_prediction))
+    except ModelFileError as error:
+        raise TableError(
+            f"The model of {method!r} cannot be stored: {error}."
+        ) from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, content)
+        write(path.with_suffix(".md"), _card(comparison, method).encode())
+    except OSError as error:
+        raise TableError(
+            f"The model cannot be written to {str(path)!r}: {error.strerror}."
+        ) from error
     return path
 
 
-def load(path: str | Path) -> tuple[dict[str, Any], Any]:
+def _for_prediction(part: Any) -> Any:
+    """Nothing in the place of what only the fit needs, some of it training samples."""
+    if isinstance(part, SamplerMixin):
+        return "passthrough"
+    if isinstance(part, (np.random.Generator, np.random.RandomState)):
+        return None
+    return part
+
+
+def load(path: str | Path) -> tuple[Facts, Any]:
     """A stored model, and what is known of it.
 
     Parameters
@@ -80,41 +102,39 @@ def load(path: str | Path) -> tuple[dict[str, Any], Any]:
 
     Returns
     -------
-    facts : dict
+    facts : Facts
         Method, columns and the names of the classes.
     model : Pipeline
         Fitted.
     """
-    import skops.io
-
     path = Path(path)
     if not path.is_file() and path.with_name(path.name + ".skops").is_file():
         path = path.with_name(path.name + ".skops")
     if not path.is_file():
         raise TableError(f"There is no model {str(path)!r}.")
     try:
-        kinds = skops.io.get_untrusted_types(file=path)
-    except Exception as error:
-        raise TableError(f"{str(path)!r} is not a stored model.") from error
-    strange = [kind for kind in kinds if not kind.startswith(TRUSTED)]
-    if strange:
+        if path.stat().st_size > MAX_BYTES:
+            raise ModelFileError(f"it is larger than {MAX_BYTES:,} bytes")
+        return loads(path.read_bytes())
+    except OSError as error:
         raise TableError(
-            f"{str(path)!r} holds objects of {', '.join(strange[:3])}, which a model "
-            "of this command does not; it is not loaded."
-        )
-    stored = skops.io.load(path, trusted=kinds)
-    return json.loads(stored["facts"]), stored["model"]
+            f"The model {str(path)!r} cannot be read: {error.strerror}."
+        ) from error
+    except ModelFileError as error:
+        raise TableError(
+            f"{str(path)!r} is not a stored model that can be loaded: {error}."
+        ) from error
 
 
 def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """Labels and scores of new rows.
+    """Labels and scores of new samples.
 
     Parameters
     ----------
     path : path
         A stored model.
     frame : DataFrame
-        The rows, with the columns that the model was fitted on; others are passed
+        The samples, with the columns that the model was fitted on; others are passed
         over.
 
     Returns
@@ -123,17 +143,16 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
         ``label`` and ``score``, a row each.
     """
     facts, model = load(path)
-    columns = facts["columns"]
     frame = frame.rename(columns=str)
-    missing = [name for name in columns if name not in frame.columns]
+    missing = [name for name in facts.columns if name not in frame.columns]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise TableError(
             f"The rows lack columns that the model needs: {', '.join(missing[:5])}"
             f"{more}."
         )
-    rows: Any = frame[columns]
-    for name in facts["numbers"]:
+    rows: Any = frame[facts.columns]
+    for name in facts.numbers:
         values = rows[name].dropna()
         strange = values[pd.to_numeric(values, errors="coerce").isna()]
         if len(strange):
@@ -141,11 +160,19 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
                 f"The column {name!r} held numbers when the model was fitted, and now "
                 f"holds {strange.iloc[0]!r}."
             )
-    if "columns" not in model.named_steps:  # Fitted on plain numbers.
-        rows = rows.to_numpy(float)
-    positive = model.predict(rows).astype(bool)
-    scores = model.predict_proba(rows)[:, 1]
-    labels = np.where(positive, facts["positive"], facts["negative"])
+    if rows.empty:
+        return pd.DataFrame({"label": [], "score": []}, dtype=object)
+    try:
+        if "columns" not in model.named_steps:  # Fitted on plain numbers.
+            rows = rows.to_numpy(float)
+        positive = np.asarray(model.predict(rows)).astype(bool)
+        scores = model.predict_proba(rows)[:, 1]
+    except Exception as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TableError(
+            f"The model {str(path)!r} cannot be applied to these rows: {why}"
+        ) from error
+    labels = np.where(positive, facts.positive, facts.negative)
     return pd.DataFrame({"label": labels, "score": scores})
 
 

@@ -1,0 +1,176 @@
+"""The members of a model file, read within limits whatever the file declares."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zlib
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+
+__all__ = ["ModelFileError", "array_shape", "pack", "read_json", "unpack"]
+
+#: What a model file consists of; an array is named by a number.
+MEMBER = re.compile(r"facts\.json|schema\.json|[0-9]{1,9}\.npy")
+MAX_MEMBERS = 100_000
+#: Bytes of all members together, unpacked, and of a single member in JSON.
+MAX_BYTES, MAX_JSON_BYTES = 4 * 2**30, 2**29
+#: Beyond ``FREE_BYTES``, unpacked members may be at most ``MAX_RATIO`` times as large
+#: as the file: models reach 40, what is made to fill the memory reaches 1,000.
+FREE_BYTES, MAX_RATIO = 2**26, 100
+
+
+class ModelFileError(ValueError):
+    """Why a model file is not read or written: a clause without a full stop."""
+
+
+def unpack(content: bytes) -> dict[str, bytes]:
+    """The members of a model file.
+
+    Sizes are checked in the directory of the archive before anything is unpacked, and
+    again while it is: a member that is larger than the directory says is refused.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+
+    Returns
+    -------
+    members : dict of str to bytes
+        By name.
+    """
+    try:
+        with ZipFile(io.BytesIO(content)) as archive:
+            infos = archive.infolist()
+    except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise ModelFileError("it is no complete zip archive") from error
+    if len(infos) > MAX_MEMBERS:
+        raise ModelFileError(
+            f"it has {len(infos):,} members, and {MAX_MEMBERS:,} are allowed"
+        )
+    total = 0
+    for info in infos:
+        if not MEMBER.fullmatch(info.filename):
+            raise ModelFileError(
+                f"it has a member {info.filename[:80]!r}, as no model has"
+            )
+        if info.filename.endswith(".json") and info.file_size > MAX_JSON_BYTES:
+            raise ModelFileError(
+                f"its {info.filename} is larger than {MAX_JSON_BYTES:,} bytes"
+            )
+        total += info.file_size
+    if len({info.filename for info in infos}) < len(infos):
+        raise ModelFileError("a member of it comes twice")
+    allowed = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(content)))
+    if total > allowed:
+        raise ModelFileError(
+            f"it would unpack to {total:,} bytes, and {allowed:,} are allowed for a "
+            f"file of {len(content):,}"
+        )
+    if sum(info.compress_size for info in infos) > len(content):
+        raise ModelFileError("members of it overlap")
+    return {info.filename: _inflate(content, info) for info in infos}
+
+
+def _inflate(content: bytes, info: ZipInfo) -> bytes:
+    """One member; its length and its checksum must be as the directory says."""
+    # zipfile stops at the declared size and does not tell whether there was more.
+    start = info.header_offset
+    header = content[start : start + 30]
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise ModelFileError(f"its member {info.filename} is not where it should be")
+    for place in (26, 28):  # The lengths of the name and of the extra field.
+        start += int.from_bytes(header[place : place + 2], "little")
+    packed = content[start + 30 : start + 30 + info.compress_size]
+    if info.compress_type == ZIP_STORED:
+        data, complete = packed, True
+    elif info.compress_type == ZIP_DEFLATED:
+        inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            data = inflater.decompress(packed, info.file_size + 1)
+        except zlib.error as error:
+            raise ModelFileError(f"its member {info.filename} is damaged") from error
+        # With room for one more byte, a member of the right length has ended.
+        complete = inflater.eof
+    else:
+        raise ModelFileError(f"its member {info.filename} is packed in an unknown way")
+    if not complete or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+        raise ModelFileError(f"its member {info.filename} is not as large as it says")
+    return data
+
+
+def pack(members: dict[str, bytes], compression: int = ZIP_DEFLATED) -> bytes:
+    """A model file of these members; the same bytes for the same members.
+
+    Parameters
+    ----------
+    members : dict of str to bytes
+        By name.
+    compression : int, default=ZIP_DEFLATED
+        As for :class:`zipfile.ZipFile`.
+
+    Returns
+    -------
+    content : bytes
+        The whole file.
+    """
+    stream = io.BytesIO()
+    with ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            # A fixed date, where zipfile would take the clock's.
+            info = ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = compression
+            archive.writestr(info, data)
+    return stream.getvalue()
+
+
+def read_json(members: dict[str, bytes], name: str) -> dict[str, Any]:
+    """A member in JSON that is an object, each of its names once."""
+    if name not in members:
+        raise ModelFileError(
+            f"it has no {name}, so another version or another program made it; store "
+            "the model again with compare --save"
+        )
+    try:
+        found = json.loads(members[name], object_pairs_hook=_distinct)
+    except ModelFileError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"its {name} cannot be parsed") from error
+    if not isinstance(found, dict):
+        raise ModelFileError(f"its {name} holds no object")
+    return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFileError("an object in its JSON has two entries of one name")
+    return found
+
+
+def array_shape(name: str, data: bytes) -> tuple[int, ...]:
+    """Shape of a ``.npy`` member, which must hold just the numbers it announces."""
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        else:
+            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    except Exception as error:
+        raise ModelFileError(f"its member {name} is no array") from error
+    if dtype.hasobject:
+        raise ModelFileError(f"its member {name} holds pickled objects")
+    expected = dtype.itemsize
+    for length in shape:
+        expected *= length
+    if dtype.itemsize == 0 or min(shape, default=0) < 0:
+        raise ModelFileError(f"its member {name} is no array of numbers or text")
+    if expected != len(data) - stream.tell():
+        raise ModelFileError(f"its member {name} is not as large as its shape {shape}")
+    return shape
