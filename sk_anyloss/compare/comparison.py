@@ -369,6 +369,25 @@ class Comparison:
 
         return write_report(self, Path(folder))
 
+    def save(self, path: str | Path, method: str | None = None) -> Path:
+        """Fit a method on all samples and store it, for ``sk_anyloss predict``.
+
+        Parameters
+        ----------
+        path : path
+            Where to; ``.skops`` is added if it is not there.
+        method : str, default=None
+            Its name; the winner by default.
+
+        Returns
+        -------
+        path : Path
+            The model file, which runs no code when it is loaded; a card is beside it.
+        """
+        from sk_anyloss.compare.saved import save
+
+        return save(self, path, method)
+
     def __repr__(self) -> str:
         return self.text()
 

@@ -40,7 +40,7 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
     path : path
         Where to; ``.skops`` is added if it is not there.
     method : str, default=None
-        Another method than the winner.
+        Another one of those compared than the winner.
 
     Returns
     -------
@@ -51,6 +51,11 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
         raise ValueError("A model is made for one data set; compare on one to save it.")
     (table,) = comparison.tables
     method = method or comparison.winner
+    if method not in comparison.table.index:
+        raise ValueError(
+            f"method={method!r} was not compared; save one of "
+            f"{', '.join(comparison.table.index)}."
+        )
     seed = int(comparison.settings.get("seed", 0))
     model = make_model(method, comparison.metric, seed, table.X)
     # One thread, as in the folds: the same model to the last bit on any machine.

@@ -1,0 +1,781 @@
+"""Model files that were tampered with, and the predict command on awkward input."""
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+import zlib
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_info
+
+import sk_anyloss.__main__
+import sk_anyloss.compare
+from sk_anyloss import AnyLossClassifier
+from sk_anyloss.plain import to_plain
+
+N_SAMPLES = 60
+WORDS = np.array(["red", "green", "blue", "grey", "pink", "black", "white"])
+
+
+def samples(n=N_SAMPLES):
+    """Numbers that tell the classes apart, and the labels."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(n) % 3 == 0
+    frame = pd.DataFrame(rng.normal(size=(n, 2)).round(3), columns=["a", "b"])
+    frame["a"] += 2 * positive
+    return frame, np.where(positive, "yes", "no")
+
+
+def columns_of_every_kind(n):
+    rng = np.random.default_rng(1)
+    days = pd.date_range("2024-01-01", periods=n, freq="7h")
+    words = WORDS[rng.integers(0, len(WORDS), (n, 6))]
+    absent = rng.random(n) < 0.2
+    return {
+        "few categories": pd.Series(WORDS[rng.integers(0, 3, n)]),
+        "two categories": pd.Series(WORDS[rng.integers(0, 2, n)]),
+        "many categories": pd.Series([f"id{i % 45}" for i in range(n)]),
+        "date": pd.Series(days.strftime("%Y-%m-%d %H:%M:%S")),
+        "date with an offset": pd.Series(days.strftime("%Y-%m-%dT%H:%M:%SZ")),
+        "date in a time zone": pd.Series(days.tz_localize("Europe/Paris")),
+        "text": pd.Series([" ".join(words[i % 45]) for i in range(n)]),
+        "missing numbers": pd.Series(rng.normal(size=n)).mask(absent),
+        "missing categories": pd.Series(words[:, 0]).mask(absent),
+        "boolean": pd.Series(rng.random(n) < 0.5),
+        "whole numbers": pd.Series(rng.integers(0, 5, n)),
+    }
+
+
+def store(command, folder, data, method, *more):
+    """Compare one method, store it, and return the file."""
+    ended = command(
+        "compare", data, "--target", "y", "--methods", method, "--folds", 2,
+        "--jobs", 1, "--quiet", "--output", folder / "out", "--save", "m", *more,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    return folder / "out" / "m.skops"
+
+
+def write_csv(folder):
+    frame, y = samples()
+    path = folder / "data.csv"
+    frame.assign(c=WORDS[np.arange(N_SAMPLES) % 2], y=y).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """An honest file for each of two methods, and new samples."""
+    folder = tmp_path_factory.mktemp("honest")
+    found = {"data": write_csv(folder)}
+    for method in ("logistic_balanced", "histgb", "balanced_forest"):
+        words = f"compare {found['data']} --target y --methods {method} --folds 2"
+        words += f" --jobs 1 --quiet --output {folder / method} --save m"
+        assert sk_anyloss.__main__.main(words.split()) == 0
+        found[method] = folder / method / "m.skops"
+    return found
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_members(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def value(content):
+    """A node that holds plain data."""
+    return {
+        "__class__": "str", "__module__": "builtins", "__loader__": "JsonNode",
+        "content": json.dumps(content), "is_json": True,
+    }  # fmt: skip
+
+
+def node(loader, module, name, **more):
+    return {"__loader__": loader, "__module__": module, "__class__": name, **more}
+
+
+def several(*nodes, kind="tuple"):
+    loader = {"tuple": "TupleNode", "list": "ListNode"}[kind]
+    return node(loader, "builtins", kind, content=list(nodes))
+
+
+def mapping(**nodes):
+    keys = [node("TypeNode", "builtins", "str") for _ in nodes]
+    content = {"content": nodes, "key_types": several(*keys, kind="list")}
+    return node("DictNode", "builtins", "dict", **content)
+
+
+def call(module, name, *arguments):
+    """What skops makes an object of by calling it."""
+    content = several(*map(value, arguments))
+    return node("ConstructorFromReduceNode", module, name, content=content)
+
+
+def os_system(canary):
+    return node("FunctionNode", "posix", "system"), f"touch {canary}"
+
+
+def partial(canary):
+    system, line = os_system(canary)
+    content = {
+        "func": system, "args": several(value(line)), "kwds": mapping(),
+        "namespace": value(None),
+    }  # fmt: skip
+    return node("PartialNode", "functools", "partial", content=content)
+
+
+def key_type(canary):
+    """The types of keys are called with the keys."""
+    system, line = os_system(canary)
+    found = mapping(**{line: value(1)})
+    found["key_types"] = several(system, kind="list")
+    return found
+
+
+def method(canary):
+    owner = node("ObjectNode", "pathlib", "Path", content=several(value(str(canary))))
+    content = {"obj": owner, "func": "touch"}
+    return node("MethodNode", "pathlib", "Path", content=content)
+
+
+CALLS = {
+    "runstring": lambda canary: call(
+        "numpy.testing._private.utils", "runstring", f"open({str(canary)!r}, 'w')", {}
+    ),
+    "memmap": lambda canary: call("numpy", "memmap", str(canary), "uint8", "w+", 0, 9),
+    "system": lambda canary: call("posix", "system", f"touch {canary}"),
+    "open": lambda canary: call("io", "open", str(canary), "w"),
+    "system as a type": lambda canary: node("TypeNode", "os", "system"),
+    "system for a key": key_type,
+    "partial": partial,
+    "method": method,
+    "methodcaller": lambda canary: node(
+        "OperatorFuncNode", "operator", "methodcaller", attrs=several(value("touch"))
+    ),
+    "constructor of a loss": lambda canary: node(
+        "LossNode",
+        "io",
+        "open",
+        content=mapping(),
+        __reduce__={"args": several(value(str(canary)), value("w"))},
+    ),
+    "scipy function": lambda canary: node("FunctionNode", "scipy.special", "expit"),
+    "estimator that takes a function": lambda canary: node(
+        "ObjectNode",
+        "sklearn.preprocessing._function_transformer",
+        "FunctionTransformer",
+        content=mapping(func=value(None)),
+    ),
+    "array of another class": lambda canary: node(
+        "NdArrayNode", "numpy", "void", type="numpy", file="1.npy"
+    ),
+    "old loader": lambda canary: node("FunctionNode", "os", "system", content={}),
+    "no loader": lambda canary: {"__module__": "os", "__class__": "system"},
+}
+
+
+def replaced(tree, new):
+    """A schema with one value of its pipeline replaced by a node."""
+    attributes = tree["content"]["content"]
+    assert "verbose" in attributes
+    attributes["verbose"] = new
+    return tree
+
+
+def tampered(path, honest, change, method="logistic_balanced"):
+    """A copy of an honest file, whose schema is changed."""
+    members = members_of(honest[method])
+    schema = json.loads(members["schema.json"])
+    members["schema.json"] = json.dumps(change(schema) or schema).encode()
+    write_members(path, members)
+    return path
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_model_file_calls_nothing(kind, honest, command, tmp_path):
+    canary = tmp_path / "canary"
+    change = lambda tree: replaced(tree, CALLS[kind](canary))  # noqa: E731
+    path = tampered(tmp_path / "m.skops", honest, change)
+    ended = command("predict", path, honest["data"])
+    assert not canary.exists()
+    assert ended.says("m.skops", "is not a stored model", "holds")
+    assert not ended.out
+
+
+def nested(depth):
+    def change(tree):
+        deep = value(1)
+        for _ in range(depth):
+            deep = several(deep)
+        return replaced(tree, deep)
+
+    return change
+
+
+def shared(tree):
+    """Each list holds the next one twice: 2**60 paths through 60 objects."""
+    inner = several(value(1), kind="list") | {"__id__": 10**6}
+    for number in range(10**6 + 1, 10**6 + 60):
+        link = node("ListNode", "builtins", "list", content=[], __id__=number - 1)
+        inner = several(inner, link, kind="list") | {"__id__": number}
+    return replaced(tree, inner)
+
+
+def cycle(tree):
+    link = node("ListNode", "builtins", "list", content=[], __id__=10**6)
+    return replaced(tree, several(link, kind="list") | {"__id__": 10**6})
+
+
+def shadow(tree):
+    """An attribute of the name of a method, which would be called instead of it."""
+    tree["content"]["content"]["predict"] = node("TypeNode", "builtins", "str")
+    key_types = tree["content"]["key_types"]["content"]
+    key_types.append(node("TypeNode", "builtins", "str"))
+
+
+@pytest.mark.parametrize("change", [nested(150), nested(400), shared, cycle, shadow])
+def test_a_schema_that_is_no_tree_of_a_model(change, honest, command, tmp_path):
+    path = tampered(tmp_path / "m.skops", honest, change)
+    assert command("predict", path, honest["data"]).says("is not a stored model")
+
+
+def test_a_schema_with_two_entries_of_one_name(honest, command, tmp_path):
+    members = members_of(honest["logistic_balanced"])
+    text = members["schema.json"].decode()
+    members["schema.json"] = ('{"__class__": "str", ' + text[1:]).encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model", "two entries")
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+class Touch:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def pickled(members, canary):
+    members[_first_array(members)] = npy(
+        np.array([Touch(canary)], dtype=object), allow_pickle=True
+    )
+
+
+def bare_pickle(members, canary):
+    import pickle
+
+    members[_first_array(members)] = pickle.dumps(Touch(canary))
+
+
+def huge_shape(members, canary):
+    name = _first_array(members)
+    header = members[name]
+    # As many spaces less as there are digits more.
+    shape = header[header.index(b"(") : header.index(b")") + 1]
+    large = b"(%d,)" % 10**12
+    padded = header.replace(shape + b", }" + b" " * (len(large) - len(shape)), b"")
+    assert padded != header
+    members[name] = header.replace(
+        shape + b", }" + b" " * (len(large) - len(shape)), large + b", }"
+    )
+
+
+def nested_archive(members, canary):
+    stream = io.BytesIO()
+    np.savez(stream, np.zeros(3))
+    members[_first_array(members)] = stream.getvalue()
+
+
+def traversal(members, canary):
+    members[f"../{canary.name}"] = b"1"
+
+
+def absolute(members, canary):
+    members[str(canary)] = b"1"
+
+
+def no_facts(members, canary):
+    del members["facts.json"]
+
+
+def no_schema(members, canary):
+    del members["schema.json"]
+
+
+def no_array(members, canary):
+    del members[_first_array(members)]
+
+
+def empty_schema(members, canary):
+    members["schema.json"] = b"{}"
+
+
+def broken_json(members, canary):
+    members["schema.json"] = members["schema.json"][:-10]
+
+
+def deep_json(members, canary):
+    members["facts.json"] = b"[" * 100_000
+
+
+def bomb(members, canary):
+    members["99999.npy"] = npy(np.zeros(2**24))  # 128 MB in 130 kB.
+
+
+def _first_array(members):
+    return min(name for name in members if name.endswith(".npy"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pickled, bare_pickle, huge_shape, nested_archive, traversal, absolute, no_facts,
+        no_schema, no_array, empty_schema, broken_json, deep_json, bomb,
+    ],
+)  # fmt: skip
+def test_members_that_no_model_has(change, honest, command, tmp_path):
+    canary = tmp_path / "canary"
+    members = members_of(honest["logistic_balanced"])
+    change(members, canary)
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("m.skops", "is not a stored model")
+    assert not canary.exists()
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def other_text(content):
+    return b"a,b,y\n1,2,no\n"
+
+
+def nothing(content):
+    return b""
+
+
+def flipped(content):
+    """One bit of an array, which the checksum tells."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        info = next(i for i in archive.infolist() if i.filename.endswith(".npy"))
+    place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def lying_size(content):
+    """A member of 1 GB that says it has 1,000 bytes, with their checksum."""
+    inflated, declared = 2**30, 1000
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    block = bytes(2**20)
+    packed = b"".join(packer.compress(block) for _ in range(inflated // len(block)))
+    packed += packer.flush()
+    stream = io.BytesIO(content)
+    with zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr("99999.npy", packed)
+    changed = bytearray(stream.getvalue())
+    true = struct.pack("<LLL", zlib.crc32(packed), len(packed), len(packed))
+    false = struct.pack("<LLL", zlib.crc32(bytes(declared)), len(packed), declared)
+    for mark, kind, sizes in ((b"PK\x03\x04", 8, 14), (b"PK\x01\x02", 10, 16)):
+        start = changed.rindex(mark)
+        assert changed[start + sizes : start + sizes + 12] == true
+        changed[start + kind] = zipfile.ZIP_DEFLATED
+        changed[start + sizes : start + sizes + 12] = false
+    return bytes(changed)
+
+
+def repeated(content):
+    stream = io.BytesIO(content)
+    with zipfile.ZipFile(stream, "a") as archive, pytest.warns(match="Dup"):
+        archive.writestr("facts.json", b"{}")
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "change", [truncated, other_text, nothing, flipped, lying_size, repeated]
+)
+def test_archives_that_are_damaged_or_lie(change, honest, command, tmp_path):
+    path = tmp_path / "m.skops"
+    path.write_bytes(change(honest["logistic_balanced"].read_bytes()))
+    tracemalloc.start()
+    ended = command("predict", path, honest["data"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ended.says("m.skops", "is not a stored model")
+    assert peak < 2**26
+
+
+@pytest.mark.parametrize(
+    ("entry", "new", "words"),
+    [
+        ("columns", 3, ["'columns'", "list"]),
+        ("columns", ["a", 1, "c"], ["'columns'", "list"]),
+        ("columns", ["a", "a"], ["'columns'"]),
+        ("numbers", ["z"], ["'numbers'"]),
+        ("positive", None, ["'positive'"]),
+        ("versions", "1.9", ["'versions'"]),
+        ("versions", {}, ["version"]),
+        ("format", 99, ["format", "99"]),
+        ("format", "1", ["format"]),
+        ("format", True, ["format"]),
+        ("versions", {"scikit-learn": "99.1.0"}, ["scikit-learn 99.1.0", "--save"]),
+    ],
+)
+def test_facts_of_other_types_and_versions(
+    entry, new, words, honest, command, tmp_path
+):
+    members = members_of(honest["logistic_balanced"])
+    facts = json.loads(members["facts.json"])
+    members["facts.json"] = json.dumps({**facts, entry: new}).encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model", *words)
+
+
+@pytest.mark.filterwarnings("default")
+def test_another_minor_version_is_told_of(honest, command, tmp_path):
+    members = members_of(honest["logistic_balanced"])
+    facts = json.loads(members["facts.json"])
+    assert {"sk_anyloss", "numpy", "scipy", "skops"} <= set(facts["versions"])
+    major = facts["versions"]["scikit-learn"].partition(".")[0]
+    facts["versions"]["scikit-learn"] = f"{major}.999.0"
+    members["facts.json"] = json.dumps(facts).encode()
+    # What scikit-learn itself would tell of each part, should come once.
+    schema = members["schema.json"].decode()
+    now = json.dumps(json.dumps(facts_version(honest)))
+    assert now in schema
+    other = json.dumps(json.dumps(f"{major}.999.0"))
+    members["schema.json"] = schema.replace(now, other).encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.code == 0
+    assert ended.out.startswith("label,score\n")
+    assert f"scikit-learn {major}.999.0" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def facts_version(honest):
+    members = members_of(honest["logistic_balanced"])
+    return json.loads(members["facts.json"])["versions"]["scikit-learn"]
+
+
+def walk(tree):
+    """All nodes of a schema."""
+    if isinstance(tree, dict):
+        if "__loader__" in tree:
+            yield tree
+        for part in tree.values():
+            yield from walk(part)
+    elif isinstance(tree, list):
+        for part in tree:
+            yield from walk(part)
+
+
+def attribute(tree, class_name, name):
+    """The nodes of an attribute of all objects of a class."""
+    owners = [n for n in walk(tree) if n["__class__"] == class_name]
+    assert owners
+    return [
+        n["content"]["content"][name] for n in owners if name in n["content"]["content"]
+    ]
+
+
+def rewrite(name, change):
+    """Change the arrays of an attribute in place."""
+
+    def tamper(members, schema, class_name):
+        for array in attribute(schema, class_name, name):
+            values = np.load(io.BytesIO(members[array["file"]]))
+            change(values)
+            members[array["file"]] = npy(values)
+
+    return tamper
+
+
+def far_child(nodes):
+    nodes["left_child" if "left_child" in nodes.dtype.names else "left"][0] = 10**6
+
+
+def circle(nodes):
+    nodes["left_child" if "left_child" in nodes.dtype.names else "left"][0] = 0
+
+
+def far_feature(nodes):
+    nodes["feature" if "feature" in nodes.dtype.names else "feature_idx"][0] = 10**6
+
+
+def widths(members, schema, class_name):
+    """The encoder would write outside of its output."""
+    for widths in attribute(schema, class_name, "_n_features_outs"):
+        widths["content"] = [value(0)]
+
+
+def outputs(members, schema, class_name):
+    for tree in (n for n in walk(schema) if n["__class__"] == class_name):
+        tree["__reduce__"]["args"]["content"][2] = value(10**6)
+
+
+@pytest.mark.parametrize(
+    ("method", "class_name", "tamper"),
+    [
+        ("balanced_forest", "Tree", rewrite("nodes", far_child)),
+        ("balanced_forest", "Tree", rewrite("nodes", circle)),
+        ("balanced_forest", "Tree", rewrite("nodes", far_feature)),
+        ("balanced_forest", "Tree", outputs),
+        ("histgb", "TreePredictor", rewrite("nodes", far_child)),
+        ("histgb", "TreePredictor", rewrite("nodes", circle)),
+        ("histgb", "TreePredictor", rewrite("nodes", far_feature)),
+        ("logistic_balanced", "OneHotEncoder", widths),
+    ],
+)
+def test_indices_that_compiled_code_would_follow(
+    method, class_name, tamper, honest, command, tmp_path
+):
+    members = members_of(honest[method])
+    schema = json.loads(members["schema.json"])
+    tamper(members, schema, class_name)
+    members["schema.json"] = json.dumps(schema).encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model")
+
+
+def nodes_in(path):
+    schema = json.loads(members_of(path)["schema.json"])
+    return {f"{n['__module__']}.{n['__class__']}" for n in walk(schema)}
+
+
+def test_the_trusted_names_are_those_that_models_need(tmp_path):
+    n = 2 * N_SAMPLES
+    frame, y = samples(n)
+    methods = sk_anyloss.compare.method_names()
+    # What prepares the columns does not depend on the method.
+    mixed = frame.assign(**columns_of_every_kind(n))
+    needed = set()
+    for X, names in ((frame.to_numpy(), methods), (mixed, ["logistic"])):
+        found = sk_anyloss.compare.compare(X, y, methods=names, folds=2)
+        for name in names:
+            needed |= nodes_in(found.save(tmp_path / name, name))
+    assert needed == set(sk_anyloss.compare.trusted_names())
+
+
+@pytest.mark.parametrize("method", ["logistic_smote", "bce_smote_enn"])
+def test_a_stored_model_has_no_training_samples(method, command, tmp_path):
+    path = store(command, tmp_path, write_csv(tmp_path), method)
+    a = samples()[0]["a"].to_numpy()
+    for name, data in members_of(path).items():
+        if name.endswith(".npy"):
+            array = np.load(io.BytesIO(data))
+            if array.dtype.kind == "f" and array.ndim == 2 and len(array) > 10:
+                assert not np.isin(a, array).sum() > 10
+
+
+@pytest.fixture
+def own_method():
+    """A method of the user's own."""
+
+    def register(model):
+        build = lambda metric, seed: model  # noqa: E731
+        sk_anyloss.compare.register_method("own", build)
+
+    yield register
+    sk_anyloss.compare.unregister_method("own")
+
+
+class OwnClassifier(LogisticRegression):
+    """A class that no other machine has."""
+
+
+def test_an_estimator_of_another_class_is_refused_when_it_is_stored(
+    own_method, command, tmp_path
+):
+    own_method(OwnClassifier())
+    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
+    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    ended = command(*words, "--save", "m")
+    assert ended.says("'own'", "OwnClassifier", "stored")
+    assert not list((tmp_path / "out").glob("m.*"))
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_final_fit_is_announced_and_its_warnings_are_shown(
+    own_method, command, tmp_path
+):
+    own_method(LogisticRegression(max_iter=1))
+    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
+    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    ended = command(*words, "--save", "m")
+    assert ended.code == 0
+    assert ended.out.index("Fitting own on all 60 samples") < ended.out.index("Model:")
+    assert ended.err.count("lbfgs failed to converge") == 1
+
+
+class Recorder(LogisticRegression):
+    """Keeps the numbers of threads that its fits might use."""
+
+    threads: ClassVar[list[int]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.threads.append(max(pool["num_threads"] for pool in threadpool_info()))
+        return super().fit(X, y, sample_weight)
+
+
+def test_the_final_fit_has_one_thread_as_the_folds_have(own_method, command, tmp_path):
+    own_method(Recorder())
+    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
+    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    command(*words, "--save", "m")
+    assert Recorder.threads == [1, 1, 1]
+
+
+def test_the_same_model_makes_the_same_file(command, tmp_path):
+    data = write_csv(tmp_path)
+    paths = [store(command, tmp_path / str(i), data, "anyloss") for i in range(2)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def _run(words, **environment):
+    words = [sys.executable, "-m", "sk_anyloss", *map(str, words)]
+    environment = {**os.environ, **environment}
+    return subprocess.run(words, env=environment, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("none/new.csv", ["none", "does not exist"]),
+        (".", ["--output", "folder"]),
+        ("data.csv/new.csv", ["--output"]),
+    ],
+)
+def test_an_output_that_cannot_be_written(output, words, honest, command, tmp_path):
+    write_csv(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    ended = command(
+        "predict", honest["logistic_balanced"], honest["data"],
+        "--output", tmp_path / output,
+    )  # fmt: skip
+    assert ended.says(*words)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="There is no full device.")
+def test_an_output_that_runs_full(honest, command):
+    ended = command(
+        "predict", honest["logistic_balanced"], honest["data"], "--output", "/dev/full"
+    )
+    assert ended.says("--output", "/dev/full")
+
+
+def test_new_data_without_a_sample(honest, command, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text("a,b,c\n")
+    ended = command("predict", honest["logistic_balanced"], new)
+    assert (ended.code, ended.out, ended.err) == (0, "label,score\n", "")
+    ended = command(
+        "predict", honest["logistic_balanced"], new, "--output", tmp_path / "out.csv"
+    )
+    assert ended.code == 0
+    assert (tmp_path / "out.csv").read_text() == "label,score\n"
+    new.write_text("")
+    assert command("predict", honest["logistic_balanced"], new).says("new.csv")
+
+
+@pytest.mark.parametrize("labels", [("007", "010"), ("1", "0"), ("true", "false")])
+def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
+    frame, y = samples()
+    y = np.where(y == "yes", *labels)
+    y[0] = ""  # A number with a gap would be read as 1.0.
+    frame.assign(y=y).to_csv(tmp_path / "data.csv", index=False)
+    path = store(command, tmp_path, tmp_path / "data.csv", "logistic_balanced")
+    out = command("predict", path, tmp_path / "data.csv").out
+    found = pd.read_csv(io.StringIO(out), dtype=str)["label"]
+    assert len(found) == N_SAMPLES
+    assert set(found) == set(labels)
+    assert (found == y)[1:].mean() > 0.7
+
+
+def test_a_terminal_that_cannot_show_a_label_and_one_that_is_closed(command, tmp_path):
+    frame, y = samples()
+    y = np.where(y == "yes", "café", "thé")
+    data = tmp_path / "data.csv"
+    frame.assign(y=y).to_csv(data, index=False)
+    path = store(command, tmp_path, data, "logistic_balanced")
+    run = _run(["predict", path, data], PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert len(run.stdout.splitlines()) == N_SAMPLES + 1
+    assert len({line.split(b",")[0] for line in run.stdout.splitlines()[1:]}) == 2
+
+    # Whoever reads the output has ended before the first line.
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "sk_anyloss", "predict", str(path), str(data)]
+    with subprocess.Popen(words, stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        assert process.communicate()[1] == b""
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"hidden": ()}, {"standardize": False}, {"n_bins": 2}]
+)
+def test_a_stored_model_predicts_sparse_samples_in_bounded_memory(params):
+    rng = np.random.default_rng(0)
+    n, d, cells = 20_000, 5_000, 50_000
+    place = rng.integers(0, n, cells), rng.integers(0, d, cells)
+    X = scipy.sparse.csr_array((rng.normal(size=cells), place), shape=(n, d))
+    y = np.arange(100) % 3 == 0
+    model = AnyLossClassifier(max_epochs=2, random_state=0, **params)
+    model.fit(X[:100], y)
+    plain = to_plain(model)
+    few = X[:50]
+    np.testing.assert_allclose(
+        plain.decision_function(few), model.decision_function(few), 1e-9, 1e-12
+    )
+    if params == {"n_bins": 2}:  # The columns in bins are dense, and slow.
+        X = X[:8_000]
+    tracemalloc.start()
+    found = plain.decision_function(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 2**26  # Dense, X alone takes 800 or 320 MB.
+    np.testing.assert_array_equal(found[:50], plain.decision_function(few))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_columns_far_from_zero_keep_their_digits(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * [1, 1, 3, 0]
+    y = X[:, 0] > 0.5
+    offsets = np.array([0, 2, 10**5, 10**9])  # The last column is constant.
+    X = (X + offsets).astype(dtype)
+    model = to_plain(AnyLossClassifier(max_epochs=20, random_state=0).fit(X, y))
+    dense = model.decision_function(X)
+    sparse = model.decision_function(scipy.sparse.csr_array(X))
+    np.testing.assert_allclose(
+        sparse, dense, 1e-9 if dtype is np.float64 else 1e-4, 1e-5
+    )
