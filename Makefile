@@ -6,13 +6,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format wheel bench-speed study clean
+.PHONY: demo test test-portable lint format wheel bench-speed study clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss compare
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# The numeric tests as CPUs with other instruction sets would run them.
+test-portable: $(READY)
+	$(BIN)/python -m tests.portable -n 2 $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

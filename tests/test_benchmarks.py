@@ -15,6 +15,7 @@ from benchmarks import (
     which_L,
 )
 from sk_anyloss.compare.verdict import judge_many
+from tests.tolerances import SAME_MODEL
 
 TINY = speed.Work(200, 4, 50, (3,), 2)
 PAIRS = {race.against: race for race in speed.races()}
@@ -44,7 +45,7 @@ def test_the_perceptron_by_hand_is_ours():
     work = speed.Work(300, 4, 300, (), 20)
     X, y = speed.data(work)
     ours, theirs = speed.fit_slp(work, X, y), speed.fit_slp_numpy(work, X, y)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    np.testing.assert_allclose(ours, theirs, **SAME_MODEL)
 
 
 def test_slope():

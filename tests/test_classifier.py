@@ -22,6 +22,7 @@ from sk_anyloss.metrics import AtLeast, Savings, get_metric, metric_names
 from sk_anyloss.steepness import auto_L
 from sk_anyloss.steps import Linear, step_names
 from tests.losses_to_test import metric_of
+from tests.tolerances import SAME_MODEL
 
 
 def fit(X, y, **params):
@@ -107,10 +108,10 @@ def test_the_rare_class_may_be_the_first_label(imbalanced):
     assert model.classes_.tolist() == ["fraud", "ok"]
     assert ((model.predict(X) == "fraud") == expected.predict(X)).all()
     np.testing.assert_allclose(
-        model.predict_proba(X)[:, 0], expected.predict_proba(X)[:, 1]
+        model.predict_proba(X)[:, 0], expected.predict_proba(X)[:, 1], **SAME_MODEL
     )
     np.testing.assert_allclose(
-        model.decision_function(X), -expected.decision_function(X)
+        model.decision_function(X), -expected.decision_function(X), **SAME_MODEL
     )
     assert model.score(X, names) == expected.score(X, y)
     predicted = model.predict(X)
@@ -165,7 +166,7 @@ def test_sparse_rows_give_what_dense_rows_give(kind, imbalanced):
     sparse = getattr(scipy.sparse, f"{kind}_array")(X)
     model, expected = fit(sparse, y), fit(X, y)
     np.testing.assert_allclose(
-        model.decision_function(sparse), expected.decision_function(X), rtol=1e-6
+        model.decision_function(sparse), expected.decision_function(X), **SAME_MODEL
     )
 
 
@@ -209,7 +210,8 @@ def test_a_constant_column_changes_nothing(imbalanced):
     X, y = imbalanced
     wider = np.column_stack([X, np.full(300, 7.0)])
     decision = fit(wider, y, hidden=()).decision_function(wider)
-    np.testing.assert_allclose(decision, fit(X, y, hidden=()).decision_function(X))
+    expected = fit(X, y, hidden=()).decision_function(X)
+    np.testing.assert_allclose(decision, expected, **SAME_MODEL)
 
 
 def test_float32_stays_float32_and_small_sets_are_computed_in_float64(imbalanced):
@@ -235,11 +237,11 @@ def test_in_a_full_batch_weight_two_is_the_row_twice(params, imbalanced):
     weighted = fit(X, y, sample_weight=times, **params)
     repeated = fit(X.repeat(times, axis=0), y.repeat(times), **params)
     np.testing.assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9
+        weighted.decision_function(X), repeated.decision_function(X), **SAME_MODEL
     )
     scaled = fit(X, y, sample_weight=times * 1e-3, **params)
     np.testing.assert_allclose(
-        weighted.decision_function(X), scaled.decision_function(X), rtol=1e-6
+        weighted.decision_function(X), scaled.decision_function(X), **SAME_MODEL
     )
 
 
@@ -256,7 +258,9 @@ def test_balanced_class_weights_are_balanced_cross_entropy(imbalanced):
     plain = {"hidden": (), "standardize": False, "batch_size": 1.0, "output_bias": 0}
     one = fit(X, y, class_weight="balanced", loss="bce", **plain)
     two = fit(X, y, loss="weighted_bce", **plain)
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_allclose(
+        one.decision_function(X), two.decision_function(X), **SAME_MODEL
+    )
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9, 1e300])
@@ -356,7 +360,9 @@ def test_warm_start_goes_on(imbalanced):
     model.fit(X, y)
     assert model.n_iter_ == 20
     assert (model.decision_function(X) != half).any()
-    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X))
+    np.testing.assert_allclose(
+        model.decision_function(X), whole.decision_function(X), **SAME_MODEL
+    )
     assert AnyLossClassifier(max_epochs=5).fit(X, y).fit(X, y).n_iter_ == 5
 
 
@@ -653,7 +659,7 @@ def test_a_full_batch_in_pieces_is_the_same_model(params, imbalanced, monkeypatc
     monkeypatch.setattr("sk_anyloss.feed.PIECE_SIZE", 100)
     pieces = fit(X, y, sample_weight=weight, **settings)
     np.testing.assert_allclose(
-        whole.decision_function(X), pieces.decision_function(X), rtol=1e-9, atol=1e-9
+        whole.decision_function(X), pieces.decision_function(X), **SAME_MODEL
     )
 
 
@@ -667,7 +673,7 @@ def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
     assert fast.net_.by_hand_
     assert not slow.net_.by_hand_
     np.testing.assert_allclose(
-        fast.decision_function(X), slow.decision_function(X), rtol=1e-9, atol=1e-9
+        fast.decision_function(X), slow.decision_function(X), **SAME_MODEL
     )
 
 

@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.scoring import best_cut
+from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(
     200, 5, n_informative=3, weights=[0.8], flip_y=0.1, random_state=0
@@ -204,7 +205,7 @@ def test_sparse_rows(fitted):
     np.testing.assert_allclose(
         model.predict_proba(scipy.sparse.csr_array(X)),
         fitted.predict_proba(X),
-        atol=1e-6,
+        **SAME_MODEL,
     )
 
 
@@ -219,7 +220,7 @@ def test_weights_count_in_training_and_in_the_score():
     ]
     without = search(cv=within).fit(X[kept], Y[kept])
     np.testing.assert_allclose(
-        model.predict_proba(X), without.predict_proba(X), rtol=1e-9
+        model.predict_proba(X), without.predict_proba(X), **SAME_MODEL
     )
     assert model.best_score_ == pytest.approx(without.best_score_)
 

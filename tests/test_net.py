@@ -25,6 +25,7 @@ from sk_anyloss import AnyLossNet, metric_score
 from sk_anyloss.losses import BCE, MSE, AnyLoss
 from sk_anyloss.modules import MLP
 from sk_anyloss.steps import Sigmoid
+from tests.tolerances import SAME_MODEL
 
 
 def mlp(d=6, **params):
@@ -79,7 +80,7 @@ def test_pandas_rows_labels_and_weights(imbalanced):
     frame, labels, weight = pd.DataFrame(X), pd.Series(y), pd.Series(np.ones(300))
     net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(frame, labels, weight)
     expected = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
-    np.testing.assert_allclose(net.logits(frame), expected.logits(X))
+    np.testing.assert_allclose(net.logits(frame), expected.logits(X), **SAME_MODEL)
 
 
 def test_inputs_of_more_dimensions():
@@ -119,7 +120,7 @@ def test_weight_two_is_the_row_twice(imbalanced):
     repeated = AnyLossNet(mlp(), batch_size=1.0, max_epochs=20)
     weighted.fit(X, y, sample_weight=times)
     repeated.fit(X.repeat(times, axis=0), y.repeat(times))
-    np.testing.assert_allclose(weighted.logits(X), repeated.logits(X), rtol=1e-9)
+    np.testing.assert_allclose(weighted.logits(X), repeated.logits(X), **SAME_MODEL)
 
 
 class Watcher(Callback):
@@ -147,13 +148,11 @@ def test_by_hand_observed_and_by_autograd_give_one_model(criterion, imbalanced):
     by_autograd.partial_fit(X, y, sample_weight=w)
     assert by_hand.by_hand_
     assert watcher.batches == 500
-    np.testing.assert_allclose(by_hand.logits(X), observed.logits(X), rtol=1e-9)
-    np.testing.assert_allclose(
-        by_hand.logits(X), by_autograd.logits(X), rtol=1e-9, atol=1e-9
-    )
+    for other in (observed, by_autograd):
+        np.testing.assert_allclose(by_hand.logits(X), other.logits(X), **SAME_MODEL)
     losses = [net.history[:, "train_loss"] for net in (by_hand, observed, by_autograd)]
-    np.testing.assert_allclose(losses[1], losses[0])
-    np.testing.assert_allclose(losses[2], losses[0])
+    np.testing.assert_allclose(losses[1], losses[0], **SAME_MODEL)
+    np.testing.assert_allclose(losses[2], losses[0], **SAME_MODEL)
 
 
 def test_equals_a_plain_torch_loop(imbalanced):
@@ -168,7 +167,7 @@ def test_equals_a_plain_torch_loop(imbalanced):
         optimizer.step()
     module.eval()
     expected = module(rows).detach().numpy()
-    np.testing.assert_allclose(net.logits(X), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(net.logits(X), expected, **SAME_MODEL)
 
 
 def test_figures_of_an_epoch_come_from_sums_not_averages(imbalanced):
@@ -224,9 +223,9 @@ def test_a_foreign_criterion(imbalanced):
     settings = {"max_epochs": 10, "random_state": 0}
     foreign = AnyLossNet(mlp(), criterion=nn.BCEWithLogitsLoss, **settings).fit(X, y)
     own = AnyLossNet(mlp(), criterion=BCE, **settings).fit(X, y)
-    np.testing.assert_allclose(foreign.logits(X), own.logits(X), rtol=1e-9)
+    np.testing.assert_allclose(foreign.logits(X), own.logits(X), **SAME_MODEL)
     np.testing.assert_allclose(
-        foreign.history[:, "train_loss"], own.history[:, "train_loss"]
+        foreign.history[:, "train_loss"], own.history[:, "train_loss"], **SAME_MODEL
     )
     with pytest.raises(ValueError, match="does not take sample_weight"):
         foreign.fit(X, y, sample_weight=np.ones(300))
@@ -248,7 +247,7 @@ def test_sparse_rows(imbalanced):
     sparse = scipy.sparse.csr_array(X)
     nets = [AnyLossNet(mlp(), random_state=0, max_epochs=5) for _ in range(2)]
     dense, thin = nets[0].fit(X, y), nets[1].fit(sparse, y)
-    np.testing.assert_allclose(dense.logits(X), thin.logits(sparse))
+    np.testing.assert_allclose(dense.logits(X), thin.logits(sparse), **SAME_MODEL)
 
 
 @pytest.mark.parametrize("y", [[1, 2, 3], [-1, 1, 1], [[0], [1], [0]]])
@@ -308,7 +307,7 @@ def test_a_memory_of_earlier_batches_by_hand_and_by_autograd(memory, imbalanced)
     by_autograd = AnyLossNet(mlp(), **settings).initialize()
     by_autograd.by_hand_ = False
     by_autograd.partial_fit(X, y)
-    np.testing.assert_allclose(by_hand.logits(X), by_autograd.logits(X), rtol=1e-9)
+    np.testing.assert_allclose(by_hand.logits(X), by_autograd.logits(X), **SAME_MODEL)
     assert by_hand.criterion_.remembered is None
     pickle.dumps(by_hand)
 
@@ -352,7 +351,7 @@ def test_an_optimiser_saved_on_the_way_can_be_gone_on_with(imbalanced, tmp_path)
     assert steps == {4.0}
     again.partial_fit(X, y)
     first.partial_fit(X, y)
-    np.testing.assert_allclose(again.logits(X), first.logits(X), rtol=1e-12)
+    np.testing.assert_allclose(again.logits(X), first.logits(X), **SAME_MODEL)
 
 
 def test_an_optimiser_loaded_between_epochs_is_the_one_that_goes_on(imbalanced):
@@ -370,7 +369,7 @@ def test_an_optimiser_loaded_between_epochs_is_the_one_that_goes_on(imbalanced):
     slow = AnyLossNet(mlp(), callbacks=[Reset()], **settings).initialize()
     slow.by_hand_ = False
     slow.partial_fit(X, y)
-    np.testing.assert_allclose(fast.logits(X), slow.logits(X), rtol=1e-9)
+    np.testing.assert_allclose(fast.logits(X), slow.logits(X), **SAME_MODEL)
 
 
 @pytest.mark.parametrize("method", ["get_loss", "train_step_single"])

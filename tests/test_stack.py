@@ -15,6 +15,7 @@ import sk_anyloss.stack
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.metrics import curve_names
 from sk_anyloss.steps import Step
+from tests.tolerances import SAME_MODEL
 
 DATA = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
 FOLDS = [train for train, _ in StratifiedKFold(3).split(*DATA)]
@@ -24,7 +25,9 @@ def model(**params):
     return AnyLossClassifier(**{"max_epochs": 8, "random_state": 0, **params})
 
 
-def assert_each_as_if_alone(models, X, y, rows=None, sample_weight=None, rtol=1e-9):
+def assert_each_as_if_alone(
+    models, X, y, rows=None, sample_weight=None, close=SAME_MODEL
+):
     stacked = fit_stack(
         [clone(m) for m in models], X, y, rows=rows, sample_weight=sample_weight
     )
@@ -36,13 +39,13 @@ def assert_each_as_if_alone(models, X, y, rows=None, sample_weight=None, rtol=1e
             weight = np.broadcast_to(sample_weight, (len(models), len(y)))[k][index]
         alone = clone(other).fit(Xk, np.asarray(y)[index], sample_weight=weight)
         np.testing.assert_allclose(
-            one.decision_function(X), alone.decision_function(X), rtol=rtol, atol=rtol
+            one.decision_function(X), alone.decision_function(X), **close
         )
-        np.testing.assert_allclose(one.loss_curve_, alone.loss_curve_, rtol=rtol)
+        np.testing.assert_allclose(one.loss_curve_, alone.loss_curve_, **close)
         assert one.n_iter_ == alone.n_iter_
         assert (one.validation_scores_ is None) == (alone.validation_scores_ is None)
         np.testing.assert_allclose(
-            one.validation_scores_ or 0, alone.validation_scores_ or 0, rtol=rtol
+            one.validation_scores_ or 0, alone.validation_scores_ or 0, **close
         )
         assert (one.classes_ == alone.classes_).all()
         assert one.n_features_in_ == alone.n_features_in_
@@ -81,7 +84,7 @@ def test_settings_on_the_same_rows_share_one_group(stacks):
 def test_the_mcc_of_equal_decisions_has_no_slope_but_rounding(stacks):
     # Which Adam makes larger; so this one is not equal to the last digits.
     models = [model(metric="mcc", L=L) for L in (5, 73)]
-    assert_each_as_if_alone(models, *DATA, rtol=1e-6)
+    assert_each_as_if_alone(models, *DATA)
     assert stacks == [[2]]
 
 
@@ -130,12 +133,12 @@ def test_losses_of_all_kinds_in_pieces(stacks, monkeypatch):
     X, y = DATA
     kinds = [*KINDS[:3], {"loss": "pairs", "metric": "roc_auc"}]
     models = [model(batch_size=300, **kind) for kind in kinds]
-    stacked = assert_each_as_if_alone(models, X, y, rtol=1e-8)
+    stacked = assert_each_as_if_alone(models, X, y)
     assert stacks == [[4]]
     monkeypatch.undo()
     for one, whole in zip(stacked, models, strict=True):
         np.testing.assert_allclose(
-            one.decision_function(X), whole.fit(X, y).decision_function(X), rtol=1e-8
+            one.decision_function(X), whole.fit(X, y).decision_function(X), **SAME_MODEL
         )
 
 
@@ -233,7 +236,8 @@ def test_masks_are_rows_too():
 def test_float32_stays_float32():
     X, y = DATA
     models = [model(L=L) for L in (5, 20)]
-    stacked = assert_each_as_if_alone(models, X.astype(np.float32), y, rtol=1e-3)
+    close = {"rtol": 1e-3, "atol": 1e-3}
+    stacked = assert_each_as_if_alone(models, X.astype(np.float32), y, close=close)
     assert stacked[0].decision_function(X.astype(np.float32)).dtype == np.float32
 
 
@@ -278,7 +282,7 @@ def test_a_member_goes_on_learning_as_if_it_had_been_alone():
         one.fit(X, y)
         assert one.n_iter_ == alone.n_iter_ == 16
         np.testing.assert_allclose(
-            one.decision_function(X), alone.decision_function(X), rtol=1e-9, atol=1e-9
+            one.decision_function(X), alone.decision_function(X), **SAME_MODEL
         )
 
 

@@ -1,0 +1,70 @@
+"""Run the numeric tests as other CPUs would: ``python -m tests.portable [-n 2 ...]``.
+
+Torch, MKL and OpenBLAS choose their kernels by the instruction set of the CPU, and each
+kernel rounds in its own way. Environment variables make them choose older ones, which
+shows on one machine whether the tolerances hold on others. The libraries read them when
+they are imported, so each setting is a pytest of its own, one after another. Arguments
+are handed to pytest.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SETTINGS = {
+    "torch without AVX": {"ATEN_CPU_CAPABILITY": "default"},
+    "torch with AVX2": {"ATEN_CPU_CAPABILITY": "avx2"},
+    "MKL on any CPU": {"MKL_CBWR": "COMPATIBLE"},
+    "OpenBLAS with SSE3": {"OPENBLAS_CORETYPE": "Prescott"},
+}
+
+# The test files whose results depend on rounding, and the doctests of the package.
+NUMERIC = [
+    "tests/test_baselines.py",
+    "tests/test_batches.py",
+    "tests/test_benchmarks.py",
+    "tests/test_classifier.py",
+    "tests/test_closed_form.py",
+    "tests/test_counts.py",
+    "tests/test_curves.py",
+    "tests/test_displays.py",
+    "tests/test_duals.py",
+    "tests/test_feed.py",
+    "tests/test_flat.py",
+    "tests/test_losses.py",
+    "tests/test_metrics.py",
+    "tests/test_model_selection.py",
+    "tests/test_modules.py",
+    "tests/test_net.py",
+    "tests/test_pieces.py",
+    "tests/test_plain.py",
+    "tests/test_scoring.py",
+    "tests/test_stack.py",
+    "tests/test_steps.py",
+    "tests/test_study.py",
+    "sk_anyloss",
+]
+
+
+def main(arguments):
+    """Test under each setting, print how each ended, return how many failed."""
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "-m", "pytest", "-q", *NUMERIC, *arguments]
+    summary, failures = [], 0
+    for name, variables in SETTINGS.items():
+        words = " ".join(f"{key}={value}" for key, value in variables.items())
+        print(f"\n{name}: {words}", flush=True)
+        start = time.monotonic()
+        code = subprocess.run(command, cwd=root, env=os.environ | variables).returncode
+        result = "failed" if code else "passed"
+        seconds = time.monotonic() - start
+        summary.append(f"{result}  {seconds:6.0f} s  {name} ({words})")
+        failures += code != 0
+    print("", *summary, sep="\n")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(sys.argv[1:]) else 0)
