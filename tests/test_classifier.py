@@ -193,7 +193,7 @@ def test_a_wide_sparse_matrix_is_never_made_dense():
 def test_columns_need_no_scaling_by_the_user(imbalanced):
     X, y = imbalanced
     wild = X * np.logspace(-3, 3, 6) + np.logspace(3, -3, 6)
-    assert fit(wild, y, max_epochs=100).score(wild, y) > 0.8
+    assert fit(wild, y, max_epochs=100).score(wild, y) > 0.75
     np.testing.assert_allclose(
         fit(wild, y).decision_function(wild), fit(X, y).decision_function(X), atol=1e-3
     )

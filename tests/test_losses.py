@@ -357,7 +357,7 @@ def test_trains_in_a_plain_torch_loop():
         loss(layer(X), y).backward()
         optimizer.step()
     decision = (layer(X).squeeze(1) > 0).numpy()
-    assert sklearn.metrics.f1_score(y.numpy(), decision) > 0.95
+    assert sklearn.metrics.f1_score(y.numpy(), decision) > 0.9
 
 
 def bad_nan(tn, fp, fn, tp):
