@@ -139,7 +139,7 @@ ROWS = "a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(20))
         (bad_csv(ROWS), {"target": "z"}, "There is no column 'z' .*'a', 'y'"),
         (bad_csv(ROWS), {"target": "y", "positive": "9"}, "'9' is not in the target"),
         (bad_csv(ROWS), {"target": "y", "groups": "g"}, "no column 'g' to group by"),
-        (bad_csv("a,y\n1,1\n2,1\n"), {"target": "y"}, "one class only, '1'"),
+        (bad_csv("a,y\n1,1\n2,1\n"), {"target": "y"}, "one class only, 1"),
         (bad_csv("a,a,y\n1,1,1\n2,1,0\n"), {"target": "y"}, "come twice: 'a'"),
         (bad_csv("a,y\n1,1\n1,0\n"), {"target": "y"}, "no column left"),
         (bad_csv(""), {"target": "y"}, "cannot be read: No columns"),

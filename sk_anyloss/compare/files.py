@@ -139,6 +139,7 @@ def _read_csv(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, str]:
                 sep=sep,
                 index_col=False,
                 low_memory=False,  # A column has one kind, in a large file too.
+                dtype={name: str for name in labels if name in names},
                 keep_default_na=False,
                 na_values={
                     name: [""] if name in labels else ["", *MISSING_WORDS]
@@ -156,12 +157,18 @@ def _read_csv(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, str]:
 
 
 def _labels(column: pd.Series) -> pd.Series:
-    """Without labels of spaces alone, and 1 as 1 where other cells are empty."""
-    if pd.api.types.is_string_dtype(column):
-        return column.where(column.str.strip() != "")
-    gaps = pd.api.types.is_float_dtype(column) and column.isna().any()
-    whole = gaps and bool((column.dropna() % 1 == 0).all())
-    return column.astype("Int64") if whole else column
+    """Labels as they are written, whole numbers as numbers; blank ones are missing."""
+    written = column.where(column.str.strip() != "")
+    present = written.dropna()
+    numbers = pd.to_numeric(present, errors="coerce")
+    if present.empty or numbers.isna().any():
+        return written
+    whole = bool(present.str.fullmatch(r"0|-?[1-9]\d{0,17}").all())
+    if whole:
+        return written.astype("Int64")
+    if present.nunique() > numbers.nunique():  # One number is written in several ways.
+        return pd.to_numeric(written)
+    return written
 
 
 def _read_parquet(path: Path, labels: Collection[str]) -> pd.DataFrame:

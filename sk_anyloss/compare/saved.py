@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from imblearn.base import SamplerMixin
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import BaseCrossValidator
 
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.model_file import (
@@ -19,7 +19,7 @@ from sk_anyloss.compare.model_file import (
     loads,
 )
 from sk_anyloss.compare.report import versions
-from sk_anyloss.compare.run import make_model
+from sk_anyloss.compare.run import fit_method
 from sk_anyloss.compare.store import write
 from sk_anyloss.compare.tables import TableError, as_frame
 from sk_anyloss.plain import replace_parts, to_plain
@@ -57,10 +57,7 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
             f"{', '.join(comparison.table.index)}."
         )
     seed = int(comparison.settings.get("seed", 0))
-    model = make_model(method, comparison.metric, seed, table.X)
-    # One thread, as in the folds: the same model to the last bit on any machine.
-    with threadpool_limits(1):
-        model.fit(table.X, table.y)
+    model = fit_method(table, method, comparison.metric, seed)
     frame = as_frame(table.X)
     facts = Facts(
         method=method,
@@ -92,7 +89,9 @@ def _for_prediction(part: Any) -> Any:
     """Nothing in the place of what only the fit needs, some of it training samples."""
     if isinstance(part, SamplerMixin):
         return "passthrough"
-    if isinstance(part, (np.random.Generator, np.random.RandomState)):
+    if isinstance(
+        part, (np.random.Generator, np.random.RandomState, BaseCrossValidator)
+    ):
         return None
     return part
 

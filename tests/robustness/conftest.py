@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from sk_anyloss.__main__ import main
+from sk_anyloss.compare import method_names, unregister_method
 
 
 @dataclass
@@ -36,3 +37,12 @@ def command(capsys):
         return Ended(code, out, err)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def only_known_methods():
+    """Take out the methods that a test has added."""
+    before = method_names()
+    yield
+    for name in set(method_names()) - set(before):
+        unregister_method(name)

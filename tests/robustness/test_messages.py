@@ -201,5 +201,5 @@ def test_an_output_that_is_read_no_further():
     process.stdout.close()
     error = process.stderr.read()
     process.stderr.close()
-    assert process.wait(300) == 1
+    assert process.wait(300) == 141
     assert b"Traceback" not in error

@@ -712,8 +712,9 @@ def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
     y = np.where(y == "yes", *labels)
     y[0] = ""  # A number with a gap would be read as 1.0.
     frame.assign(y=y).to_csv(tmp_path / "data.csv", index=False)
-    path = store(command, tmp_path, tmp_path / "data.csv", "logistic_balanced")
-    out = command("predict", path, tmp_path / "data.csv").out
+    data = tmp_path / "data.csv"
+    path = store(command, tmp_path, data, "logistic_balanced", "--allow-missing-labels")
+    out = command("predict", path, data).out
     found = pd.read_csv(io.StringIO(out), dtype=str)["label"]
     assert len(found) == N_SAMPLES
     assert set(found) == set(labels)
