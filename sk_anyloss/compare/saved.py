@@ -72,7 +72,8 @@ def save(comparison: Comparison, path: str | Path, method: str | None = None) ->
         content = dumps(facts, replace_parts(to_plain(model), _for_prediction))
     except ModelFileError as error:
         raise TableError(
-            f"The model of {method!r} cannot be stored: {error}."
+            f"The model of {method!r} cannot be stored: {error}; save another method, "
+            "or fit this one in Python and keep it with joblib."
         ) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,27 +1,18 @@
-"""Model files that were tampered with, and the predict command on awkward input."""
+"""Model files that were tampered with, are damaged or come from other versions."""
 
 import io
 import json
-import os
 import struct
-import subprocess
-import sys
 import tracemalloc
 import zipfile
 import zlib
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info
 
 import sk_anyloss.__main__
 import sk_anyloss.compare
-from sk_anyloss import AnyLossClassifier
-from sk_anyloss.plain import to_plain
 
 N_SAMPLES = 60
 WORDS = np.array(["red", "green", "blue", "grey", "pink", "black", "white"])
@@ -34,26 +25,6 @@ def samples(n=N_SAMPLES):
     frame = pd.DataFrame(rng.normal(size=(n, 2)).round(3), columns=["a", "b"])
     frame["a"] += 2 * positive
     return frame, np.where(positive, "yes", "no")
-
-
-def columns_of_every_kind(n):
-    rng = np.random.default_rng(1)
-    days = pd.date_range("2024-01-01", periods=n, freq="7h")
-    words = WORDS[rng.integers(0, len(WORDS), (n, 6))]
-    absent = rng.random(n) < 0.2
-    return {
-        "few categories": pd.Series(WORDS[rng.integers(0, 3, n)]),
-        "two categories": pd.Series(WORDS[rng.integers(0, 2, n)]),
-        "many categories": pd.Series([f"id{i % 45}" for i in range(n)]),
-        "date": pd.Series(days.strftime("%Y-%m-%d %H:%M:%S")),
-        "date with an offset": pd.Series(days.strftime("%Y-%m-%dT%H:%M:%SZ")),
-        "date in a time zone": pd.Series(days.tz_localize("Europe/Paris")),
-        "text": pd.Series([" ".join(words[i % 45]) for i in range(n)]),
-        "missing numbers": pd.Series(rng.normal(size=n)).mask(absent),
-        "missing categories": pd.Series(words[:, 0]).mask(absent),
-        "boolean": pd.Series(rng.random(n) < 0.5),
-        "whole numbers": pd.Series(rng.integers(0, 5, n)),
-    }
 
 
 def store(command, folder, data, method, *more):
@@ -562,221 +533,3 @@ def test_indices_that_compiled_code_would_follow(
     write_members(tmp_path / "m.skops", members)
     ended = command("predict", tmp_path / "m.skops", honest["data"])
     assert ended.says("is not a stored model")
-
-
-def nodes_in(path):
-    schema = json.loads(members_of(path)["schema.json"])
-    return {f"{n['__module__']}.{n['__class__']}" for n in walk(schema)}
-
-
-def test_the_trusted_names_are_those_that_models_need(tmp_path):
-    n = 2 * N_SAMPLES
-    frame, y = samples(n)
-    methods = sk_anyloss.compare.method_names()
-    # What prepares the columns does not depend on the method.
-    mixed = frame.assign(**columns_of_every_kind(n))
-    needed = set()
-    for X, names in ((frame.to_numpy(), methods), (mixed, ["logistic"])):
-        found = sk_anyloss.compare.compare(X, y, methods=names, folds=2)
-        for name in names:
-            needed |= nodes_in(found.save(tmp_path / name, name))
-    assert needed == set(sk_anyloss.compare.trusted_names())
-
-
-@pytest.mark.parametrize("method", ["logistic_smote", "bce_smote_enn"])
-def test_a_stored_model_has_no_training_samples(method, command, tmp_path):
-    path = store(command, tmp_path, write_csv(tmp_path), method)
-    a = samples()[0]["a"].to_numpy()
-    for name, data in members_of(path).items():
-        if name.endswith(".npy"):
-            array = np.load(io.BytesIO(data))
-            if array.dtype.kind == "f" and array.ndim == 2 and len(array) > 10:
-                assert not np.isin(a, array).sum() > 10
-
-
-@pytest.fixture
-def own_method():
-    """A method of the user's own."""
-
-    def register(model):
-        build = lambda metric, seed: model  # noqa: E731
-        sk_anyloss.compare.register_method("own", build)
-
-    yield register
-    sk_anyloss.compare.unregister_method("own")
-
-
-class OwnClassifier(LogisticRegression):
-    """A class that no other machine has."""
-
-
-def test_an_estimator_of_another_class_is_refused_when_it_is_stored(
-    own_method, command, tmp_path
-):
-    own_method(OwnClassifier())
-    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
-    ended = command(*words, "--save", "m")
-    assert ended.says("'own'", "OwnClassifier", "stored")
-    assert not list((tmp_path / "out").glob("m.*"))
-    assert (tmp_path / "out" / "report.html").exists()
-
-
-@pytest.mark.filterwarnings("default")
-def test_the_final_fit_is_announced_and_its_warnings_are_shown(
-    own_method, command, tmp_path
-):
-    own_method(LogisticRegression(max_iter=1))
-    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
-    ended = command(*words, "--save", "m")
-    assert ended.code == 0
-    assert ended.out.index("Fitting own on all 60 samples") < ended.out.index("Model:")
-    assert ended.err.count("lbfgs failed to converge") == 1
-
-
-class Recorder(LogisticRegression):
-    """Keeps the numbers of threads that its fits might use."""
-
-    threads: ClassVar[list[int]] = []
-
-    def fit(self, X, y, sample_weight=None):
-        self.threads.append(max(pool["num_threads"] for pool in threadpool_info()))
-        return super().fit(X, y, sample_weight)
-
-
-def test_the_final_fit_has_one_thread_as_the_folds_have(own_method, command, tmp_path):
-    own_method(Recorder())
-    words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
-    command(*words, "--save", "m")
-    assert Recorder.threads == [1, 1, 1]
-
-
-def test_the_same_model_makes_the_same_file(command, tmp_path):
-    data = write_csv(tmp_path)
-    paths = [store(command, tmp_path / str(i), data, "anyloss") for i in range(2)]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def _run(words, **environment):
-    words = [sys.executable, "-m", "sk_anyloss", *map(str, words)]
-    environment = {**os.environ, **environment}
-    return subprocess.run(words, env=environment, capture_output=True, check=False)
-
-
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        ("none/new.csv", ["none", "does not exist"]),
-        (".", ["--output", "folder"]),
-        ("data.csv/new.csv", ["--output"]),
-    ],
-)
-def test_an_output_that_cannot_be_written(output, words, honest, command, tmp_path):
-    write_csv(tmp_path)
-    before = sorted(tmp_path.rglob("*"))
-    ended = command(
-        "predict", honest["logistic_balanced"], honest["data"],
-        "--output", tmp_path / output,
-    )  # fmt: skip
-    assert ended.says(*words)
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="There is no full device.")
-def test_an_output_that_runs_full(honest, command):
-    ended = command(
-        "predict", honest["logistic_balanced"], honest["data"], "--output", "/dev/full"
-    )
-    assert ended.says("--output", "/dev/full")
-
-
-def test_new_data_without_a_sample(honest, command, tmp_path):
-    new = tmp_path / "new.csv"
-    new.write_text("a,b,c\n")
-    ended = command("predict", honest["logistic_balanced"], new)
-    assert (ended.code, ended.out, ended.err) == (0, "label,score\n", "")
-    ended = command(
-        "predict", honest["logistic_balanced"], new, "--output", tmp_path / "out.csv"
-    )
-    assert ended.code == 0
-    assert (tmp_path / "out.csv").read_text() == "label,score\n"
-    new.write_text("")
-    assert command("predict", honest["logistic_balanced"], new).says("new.csv")
-
-
-@pytest.mark.parametrize("labels", [("007", "010"), ("1", "0"), ("true", "false")])
-def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
-    frame, y = samples()
-    y = np.where(y == "yes", *labels)
-    y[0] = ""  # A number with a gap would be read as 1.0.
-    frame.assign(y=y).to_csv(tmp_path / "data.csv", index=False)
-    data = tmp_path / "data.csv"
-    path = store(command, tmp_path, data, "logistic_balanced", "--allow-missing-labels")
-    out = command("predict", path, data).out
-    found = pd.read_csv(io.StringIO(out), dtype=str)["label"]
-    assert len(found) == N_SAMPLES
-    assert set(found) == set(labels)
-    assert (found == y)[1:].mean() > 0.7
-
-
-def test_a_terminal_that_cannot_show_a_label_and_one_that_is_closed(command, tmp_path):
-    frame, y = samples()
-    y = np.where(y == "yes", "café", "thé")
-    data = tmp_path / "data.csv"
-    frame.assign(y=y).to_csv(data, index=False)
-    path = store(command, tmp_path, data, "logistic_balanced")
-    run = _run(["predict", path, data], PYTHONIOENCODING="ascii", LC_ALL="C")
-    assert (run.returncode, run.stderr) == (0, b"")
-    assert len(run.stdout.splitlines()) == N_SAMPLES + 1
-    assert len({line.split(b",")[0] for line in run.stdout.splitlines()[1:]}) == 2
-
-    # Whoever reads the output has ended before the first line.
-    reader, writer = os.pipe()
-    os.close(reader)
-    words = [sys.executable, "-m", "sk_anyloss", "predict", str(path), str(data)]
-    with subprocess.Popen(words, stdout=writer, stderr=subprocess.PIPE) as process:
-        os.close(writer)
-        assert process.communicate()[1] == b""
-
-
-@pytest.mark.parametrize(
-    "params", [{}, {"hidden": ()}, {"standardize": False}, {"n_bins": 2}]
-)
-def test_a_stored_model_predicts_sparse_samples_in_bounded_memory(params):
-    rng = np.random.default_rng(0)
-    n, d, cells = 20_000, 5_000, 50_000
-    place = rng.integers(0, n, cells), rng.integers(0, d, cells)
-    X = scipy.sparse.csr_array((rng.normal(size=cells), place), shape=(n, d))
-    y = np.arange(100) % 3 == 0
-    model = AnyLossClassifier(max_epochs=2, random_state=0, **params)
-    model.fit(X[:100], y)
-    plain = to_plain(model)
-    few = X[:50]
-    np.testing.assert_allclose(
-        plain.decision_function(few), model.decision_function(few), 1e-9, 1e-12
-    )
-    if params == {"n_bins": 2}:  # The columns in bins are dense, and slow.
-        X = X[:8_000]
-    tracemalloc.start()
-    found = plain.decision_function(X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 4 * 2**26  # Dense, X alone takes 800 or 320 MB.
-    np.testing.assert_array_equal(found[:50], plain.decision_function(few))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sparse_columns_far_from_zero_keep_their_digits(dtype):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4)) * [1, 1, 3, 0]
-    y = X[:, 0] > 0.5
-    offsets = np.array([0, 2, 10**5, 10**9])  # The last column is constant.
-    X = (X + offsets).astype(dtype)
-    model = to_plain(AnyLossClassifier(max_epochs=20, random_state=0).fit(X, y))
-    dense = model.decision_function(X)
-    sparse = model.decision_function(scipy.sparse.csr_array(X))
-    np.testing.assert_allclose(
-        sparse, dense, 1e-9 if dtype is np.float64 else 1e-4, 1e-5
-    )
