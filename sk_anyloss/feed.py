@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sk_anyloss.counts import ClassWeights
 from sk_anyloss.rows import Rows, as_tensor, batch_bounds, stratified_order, take
-from sk_anyloss.sparse import SparseStack, is_thin
+from sk_anyloss.sparse import SparseStack, can_fold, is_thin
 
 __all__ = ["Feed", "Group"]
 
@@ -123,7 +123,8 @@ class Feed:
         self.order: np.ndarray | None = None
         G, d = self.shape
         on_cpu = torch.device(device or "cpu").type == "cpu"
-        self.thin = self.pieces is None and on_cpu and is_thin(X)
+        folded = self.pieces is None and can_fold(self.mean, self.scale)
+        self.thin = folded and on_cpu and is_thin(X)
         held = 0 if self.thin else d  # Numbers of a sample that are held.
         self.plan = _plan(
             np.array([batch_bounds(size, n_batches) for size in sizes]),

@@ -33,7 +33,13 @@ from sk_anyloss.modules import MLP
 from sk_anyloss.precision import at_least_single, full_precision
 from sk_anyloss.rows import Rows, batch_rows
 from sk_anyloss.scoring import evaluate_logits
-from sk_anyloss.sparse import SparseStack, chunk_samples, is_thin, sparse_tensor
+from sk_anyloss.sparse import (
+    SparseStack,
+    can_fold,
+    chunk_samples,
+    is_thin,
+    sparse_tensor,
+)
 from sk_anyloss.summed import SummedLoss, align
 from sk_anyloss.threads import single_thread
 from sk_anyloss.trainable import NotFiniteError, not_finite
@@ -238,7 +244,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     def _takes_sparse(self) -> bool:
         """Whether sparse samples can enter the module as they are."""
         module, on_cpu = self.module_, torch.device(self.device or "cpu").type == "cpu"
-        return type(module) is MLP and module.pieces is None and on_cpu
+        if type(module) is not MLP or module.pieces is not None or not on_cpu:
+            return False
+        return can_fold(module.mean, module.scale)
 
     def _width(self, dataset: Any) -> int:
         """The most numbers that a sample takes on its way through the network."""

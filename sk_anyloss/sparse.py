@@ -10,7 +10,14 @@ import torch
 from scipy.sparse import csr_array, csr_matrix, issparse
 from torch import Tensor
 
-__all__ = ["CHUNK_NUMBERS", "SparseStack", "chunk_samples", "is_thin", "sparse_tensor"]
+__all__ = [
+    "CHUNK_NUMBERS",
+    "SparseStack",
+    "can_fold",
+    "chunk_samples",
+    "is_thin",
+    "sparse_tensor",
+]
 
 #: Numbers that go through a computation at once: 16 MB in float64. A computation
 #: holds a few arrays of that size.
@@ -49,6 +56,25 @@ def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
         return False
     n, d = X.shape
     return d >= 256 and X.nnz <= 0.05 * n * d
+
+
+def can_fold(mean: Tensor | None, scale: Tensor | None) -> bool:
+    """Whether standardising can be folded into the weights without losing digits.
+
+    The product with the samples and the one with their mean are then taken off each
+    other; of columns whose mean is many scales away from 0 little would be left.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.sparse import can_fold
+    >>> one = torch.ones(1)
+    >>> can_fold(one, one), can_fold(1e6 * one, one), can_fold(None, None)
+    (True, False, True)
+    """
+    if mean is None or scale is None:
+        return True
+    return bool((mean.abs() <= 1000 * scale).all())
 
 
 def sparse_tensor(X: csr_array, device: torch.device | None = None) -> Tensor:

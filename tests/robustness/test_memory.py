@@ -114,3 +114,14 @@ def test_sparse_samples_in_a_stack():
             rtol=1e-6,
             atol=1e-6,
         )
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-6), (np.float32, 1e-4)])
+def test_a_sparse_column_far_from_zero_keeps_its_digits(dtype, atol):
+    X, y = thin()
+    far = 1e5 + np.random.default_rng(0).normal(size=(len(y), 1)) + 3 * y[:, None]
+    X = scipy.sparse.hstack((X, far), format="csr").astype(dtype)
+    model = AnyLossClassifier(max_epochs=20, random_state=0)
+    sparse = model.fit(X, y).decision_function(X)
+    dense = model.fit(X.toarray(), y).decision_function(X.toarray())
+    np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=atol)
