@@ -175,7 +175,7 @@ def report(table, options):
             for name, gap in worst.items()
         )
         print(f"furthest behind the best: {cells}")
-    failed = table[table["failed"].fillna("") != ""]
+    failed = table[table["failed"].notna() & (table["failed"] != "")]
     for (name, why), rows in failed.groupby(["method", "failed"]):
         print(f"{name} failed on {rows['set'].nunique()} sets: {why}")
     times(table)
@@ -201,13 +201,17 @@ def picture(table, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    metrics = EVERYWHERE + SOMETIMES
-    figure, panels = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
-    for panel, metric in zip(panels.ravel(), metrics, strict=True):
-        scores = by_set(table, metric)
-        if scores.empty:
-            panel.axis("off")
-            continue
+    found = {metric: by_set(table, metric) for metric in EVERYWHERE + SOMETIMES}
+    found = {metric: scores for metric, scores in found.items() if not scores.empty}
+    columns = min(2, len(found))
+    rows = -(-len(found) // columns)
+    figure, panels = plt.subplots(
+        rows, columns, figsize=(6 * columns, 4.5 * rows), layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    for panel in panels.ravel()[len(found) :]:
+        panel.axis("off")
+    for panel, (metric, scores) in zip(panels.ravel(), found.items(), strict=False):
         ranks = scores.rank(axis=1, ascending=False)
         order = ranks.mean().sort_values(ascending=False).index
         colours = [

@@ -247,6 +247,7 @@ def _prepare(
     figures: dict[Hashable, Any] = {}
     members = []
     for model, index, weight in zip(models, rows, weights, strict=True):
+        model._warn_of_class_weight()
         if model is not first:
             validate_data(model, names, skip_check_array=True)
         job = _job(model, y, index, weight, X.dtype)

@@ -44,11 +44,11 @@ def stopped_by(*numbers: int) -> Iterator[None]:
     >>> import signal
     >>> from sk_anyloss.compare.stopping import Stopped, stopped_by
     >>> try:
-    ...     with stopped_by(signal.SIGINT):
-    ...         signal.raise_signal(signal.SIGINT)
+    ...     with stopped_by(signal.SIGTERM):
+    ...         signal.raise_signal(signal.SIGTERM)
     ... except Stopped as stopped:
     ...     print(stopped.number)
-    2
+    15
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,53 +1,21 @@
 """Memory of a fit and of predictions is bounded by numbers, not by samples."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
 
+from benchmarks import memory
 from sk_anyloss import AnyLossClassifier, fit_stack
 
-#: Prints by how many bytes the peak memory of a process grows in fit and predict.
-MEASURE = """
-import resource, sys, warnings
-import numpy as np, scipy.sparse
-from sk_anyloss import AnyLossClassifier
-warnings.simplefilter("ignore")
-rng = np.random.default_rng(0)
-{data}
-small = AnyLossClassifier(max_epochs=1, random_state=0, **{params})
-small.fit(X[:2000], y[:2000])
-def peak():
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-before = peak()
-model = AnyLossClassifier(max_epochs=1, random_state=0, **{params}).fit(X, y)
-model.predict(X)
-print(peak() - before)
-"""
-WIDE = """
-n, d, stored = 40_000, 40_000, 160_000
-places = rng.integers(0, n, stored), rng.integers(0, d, stored)
-X = scipy.sparse.csr_array((np.ones(stored), places), shape=(n, d))
-y = (rng.random(n) < 0.1).astype(int)
-"""
-TALL = """
-X = rng.random((500_000, 40))
-y = (X[:, 0] + X[:, 1] > 1.6).astype(int)
-"""
+TALL = memory.TALL.format(n=500_000)
+WIDE = memory.WIDE.format(n=40_000, d=40_000, stored=160_000)
 
 
 def growth(data, **params):
     pytest.importorskip("resource")
-    code = MEASURE.format(data=data, params=params)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
+    return memory.measure(data, **params)[2]
 
 
 def test_wide_sparse_samples_are_never_made_dense():

@@ -160,8 +160,10 @@ def test_the_command_names_damaged_files_in_notes(command, words, tmp_path):
 # Partly written files.
 
 SCRIPT = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
+# A shell lets processes in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sk_anyloss.__main__ import main
 here = Path(sys.argv[1])
 {body}
@@ -372,12 +374,11 @@ def test_an_interrupted_fit_is_no_finished_fold(words, tmp_path):
         return AnyLossClassifier(metric, max_epochs=10**7, callbacks=[Tells()])
     register_method("endless", build)
     """
-    process = start(tmp_path, words, body)
-    wait_until((tmp_path / "trains").exists, process)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
-    assert "Traceback" not in process.stderr.read()
-    process.stderr.close()
+    with start(tmp_path, words, body) as process:
+        wait_until((tmp_path / "trains").exists, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert "Traceback" not in process.stderr.read()
     assert fold_files(tmp_path / "out") == []
 
 

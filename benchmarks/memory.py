@@ -1,0 +1,78 @@
+"""Peak memory of a fit and a prediction, beside what the samples themselves take.
+
+    python -m benchmarks.memory
+
+Each case runs in a process of its own: the peak of a process never falls. A small fit
+comes first, so that libraries and their buffers are not counted.
+"""
+
+import subprocess
+import sys
+
+#: Prints the bytes of the samples, and by how many the peak grows in fit and predict.
+MEASURE = """
+import resource, sys, time, warnings
+import numpy as np, scipy.sparse
+from sk_anyloss import AnyLossClassifier
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+{data}
+def fitted(X, y):
+    return AnyLossClassifier(max_epochs=1, random_state=0, **{params}).fit(X, y)
+def peak():
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+fitted(X[:2000], y[:2000])
+before, start = peak(), time.perf_counter()
+model = fitted(X, y)
+after_fit = peak()
+model.predict(X)
+size = X.data.nbytes + (X.indices.nbytes if scipy.sparse.issparse(X) else 0)
+print(size, after_fit - before, peak() - before, time.perf_counter() - start)
+"""
+WIDE = """
+n, d, stored = {n}, {d}, {stored}
+places = rng.integers(0, n, stored), rng.integers(0, d, stored)
+X = scipy.sparse.csr_array((np.ones(stored), places), shape=(n, d))
+y = (rng.random(n) < 0.1).astype(int)
+"""
+TALL = """
+X = rng.random(({n}, 40))
+y = (X[:, 0] + X[:, 1] > 1.6).astype(int)
+"""
+
+
+def measure(data, **params):
+    """Bytes of the samples, growth in fit, growth in fit and predict, and seconds."""
+    code = MEASURE.format(data=data, params=params)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    size, fit, both, seconds = done.stdout.split()
+    return int(size), int(fit), int(both), float(seconds)
+
+
+def main():
+    """A line a case."""
+    tall = TALL.format(n=600_000)
+    wide = WIDE.format(n=200_000, d=50_000, stored=1_000_000)
+    cases = [
+        ("600,000 x 40", tall, {}),
+        ("600,000 x 40", tall, {"early_stopping": True}),
+        ("600,000 x 40", tall, {"n_bins": 8}),
+        ("600,000 x 40", tall, {"metric": "roc_auc"}),
+        ("600,000 x 40", tall, {"hidden": (64,)}),
+        ("600,000 x 40", tall, {"batch_size": 1.0}),
+        ("200,000 x 50,000, sparse", wide, {}),
+        ("200,000 x 50,000, sparse", wide, {"early_stopping": True}),
+    ]
+    print(f"{'samples':<26}{'parameters':<26}{'X, MB':>7}{'fit':>7}{'predict':>9}  s")
+    for name, data, params in cases:
+        size, fit, both, seconds = (m / 2**20 for m in measure(data, **params))
+        text = ", ".join(f"{key}={value}" for key, value in params.items())
+        cells = f"{size:>7.0f}{fit:>7.0f}{both:>9.0f}{seconds * 2**20:>5.1f}"
+        print(f"{name:<26}{text:<26}{cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
