@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.sets import load, parser, run, splits
 from sk_anyloss import AnyLossClassifier
-from sk_anyloss.candidates import grid
-from sk_anyloss.folds import inner_cv
-from sk_anyloss.scoring import evaluate_logits
-from sk_anyloss.trials import Pool, run_trials
+from sk_anyloss.estimators.folds import inner_cv
+from sk_anyloss.metrics.scoring import evaluate_logits
+from sk_anyloss.search.candidates import grid
+from sk_anyloss.search.trials import Pool, run_trials
 
 #: As the search trains them.
 BASE = {"activation": "relu", "schedule": "cosine", "max_epochs": 50, "random_state": 0}

@@ -22,8 +22,8 @@ from tqdm import tqdm
 
 from sk_anyloss import AnyLoss, AnyLossClassifier
 from sk_anyloss.losses import get_loss, loss_names
+from sk_anyloss.losses.steps import get_step, step_names
 from sk_anyloss.metrics import curve_names, metric_names
-from sk_anyloss.steps import get_step, step_names
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 GOALS = [*metric_names(), *curve_names(), "f0.5", "precision@recall>=0.8"]

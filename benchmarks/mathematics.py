@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from sk_anyloss.losses import AnyLoss
+from sk_anyloss.losses.steps import step_names
 from sk_anyloss.metrics import get_metric, metric_names
-from sk_anyloss.steps import step_names
-from tests.test_losses import batch, paper_gradient
-from tests.test_metrics import REFERENCE, labels_of
+from tests.losses.test_losses import batch, paper_gradient
+from tests.metrics.test_binary import REFERENCE, labels_of
 
 
 def against_references(n_matrices=1000):

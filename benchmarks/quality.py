@@ -32,7 +32,7 @@ from benchmarks.sets import load, parser, run, splits
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import get_baseline, tuned_threshold
 from sk_anyloss.compare.verdict import judge_many
-from sk_anyloss.folds import inner_cv
+from sk_anyloss.estimators.folds import inner_cv
 
 OURS = "AnyLossClassifierCV"
 SEARCH, TUNED_HISTGB = "GridSearchCV over L", "HistGB, tuned threshold"

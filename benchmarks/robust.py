@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 from tqdm import tqdm
 
-import sk_anyloss.feed
+import sk_anyloss.training.feed
 from benchmarks.sets import load, parser, run, score, splits
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.compare.verdict import judge_many
@@ -45,7 +45,7 @@ def order_of(way):
         yield
         return
     with mock.patch.object(
-        sk_anyloss.feed,
+        sk_anyloss.training.feed,
         "stratified_order",
         lambda y, rng: rng.permutation(len(y)),
     ):

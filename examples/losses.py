@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from sk_anyloss.losses import AnyLoss, get_loss, loss_names
+from sk_anyloss.losses.steps import Sigmoid, get_step, step_names
 from sk_anyloss.metrics import curve_names
-from sk_anyloss.steps import Sigmoid, get_step, step_names
 
 POSITIVE, NEGATIVE, PLAIN = "#c1440e", "#4a6a8a", "#333333"
 p = torch.linspace(0.002, 0.998, 499, dtype=torch.float64)

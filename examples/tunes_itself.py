@@ -16,7 +16,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
-from sk_anyloss.displays import SettingsDisplay, ThresholdDisplay
+from sk_anyloss.search.displays import SettingsDisplay, ThresholdDisplay
 
 X, y = make_classification(
     1200, 12, n_informative=5, n_clusters_per_class=3, weights=[0.9], flip_y=0.02,

@@ -1,11 +1,17 @@
 """Train a classifier for the metric you report."""
 
-from sk_anyloss.classifier import AnyLossClassifier
-from sk_anyloss.losses import AnyLoss
-from sk_anyloss.model_selection import AnyLossClassifierCV
-from sk_anyloss.net import AnyLossNet
-from sk_anyloss.scoring import metric_score, metric_scorer
-from sk_anyloss.stack import fit_stack
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sk_anyloss.estimators.classifier import AnyLossClassifier
+    from sk_anyloss.estimators.stack import fit_stack
+    from sk_anyloss.losses import AnyLoss
+    from sk_anyloss.metrics.scoring import metric_score, metric_scorer
+    from sk_anyloss.search.search import AnyLossClassifierCV
+    from sk_anyloss.training.net import AnyLossNet
 
 __version__ = "0.1.0"
 
@@ -19,3 +25,25 @@ __all__ = [
     "metric_score",
     "metric_scorer",
 ]
+
+#: Where each public name is defined. They are imported when they are first asked for,
+#: so that what needs no torch does not wait for it.
+_DEFINED_IN = {
+    "AnyLoss": "sk_anyloss.losses",
+    "AnyLossClassifier": "sk_anyloss.estimators.classifier",
+    "AnyLossClassifierCV": "sk_anyloss.search.search",
+    "AnyLossNet": "sk_anyloss.training.net",
+    "fit_stack": "sk_anyloss.estimators.stack",
+    "metric_score": "sk_anyloss.metrics.scoring",
+    "metric_scorer": "sk_anyloss.metrics.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _DEFINED_IN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_DEFINED_IN[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -21,10 +21,10 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
-from sk_anyloss.classifier import AnyLossClassifier
-from sk_anyloss.folds import inner_cv
+from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.metrics import Metric
-from sk_anyloss.scoring import metric_scorer
+from sk_anyloss.metrics.scoring import metric_scorer
 
 __all__ = ["baseline_names", "get_baseline", "tuned_threshold"]
 

@@ -14,10 +14,10 @@ from scipy.special import erf, expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sk_anyloss._decisions import DecidesByLogOdds, log_odds
-from sk_anyloss.classifier import AnyLossClassifier
+from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.metrics import Metric
-from sk_anyloss.model_selection import AnyLossClassifierCV
+from sk_anyloss.search.search import AnyLossClassifierCV
 
 __all__ = ["PlainClassifier", "replace_parts", "to_plain"]
 

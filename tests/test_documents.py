@@ -10,8 +10,8 @@ import pytest
 import sk_anyloss
 from sk_anyloss.baselines import get_baseline
 from sk_anyloss.losses import loss_names
+from sk_anyloss.losses.steps import step_names
 from sk_anyloss.metrics import curve_names, metric_names
-from sk_anyloss.steps import step_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from benchmarks.study.data import ten_folds
 from benchmarks.study.runs import Task
 from benchmarks.study.scores import AIMS, MAIN, METRICS, counts
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.scoring import best_cut
+from sk_anyloss.metrics.scoring import best_cut
 
 NAME = "honest"
 INNER = 3

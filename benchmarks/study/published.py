@@ -15,7 +15,7 @@ from benchmarks.study.data import ten_folds
 from benchmarks.study.runs import Task
 from benchmarks.study.scores import METRICS, counts
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.row_losses import MeanLoss
+from sk_anyloss.losses.pointwise import MeanLoss
 
 NAME = "published"
 EPOCHS = 1000

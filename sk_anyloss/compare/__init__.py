@@ -1,7 +1,7 @@
 """From a table to a verdict: what training on the metric brings, on these rows.
 
 >>> from sk_anyloss.compare import compare
->>> from sk_anyloss.compare.tables import built_in
+>>> from sk_anyloss.compare.tables.table import built_in
 >>> table = built_in()
 >>> found = compare(
 ...     table.X, table.y, metric="f1", methods=["anyloss", "logistic"], folds=3
@@ -21,7 +21,7 @@ from sk_anyloss.compare.methods import (
     unregister_method,
 )
 from sk_anyloss.compare.model_file import trusted_names
-from sk_anyloss.compare.tables import (
+from sk_anyloss.compare.tables.table import (
     Table,
     TableError,
     built_in,

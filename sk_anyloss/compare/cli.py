@@ -17,17 +17,17 @@ from typing import Any
 from joblib import cpu_count
 
 from sk_anyloss import __version__
-from sk_anyloss.compare import saved
 from sk_anyloss.compare.comparison import ALSO
 from sk_anyloss.compare.core import check_methods, check_options, compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
-from sk_anyloss.compare.files import read_frame, reason
+from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
-from sk_anyloss.compare.names import distinct_names
-from sk_anyloss.compare.splits import describe_folds
-from sk_anyloss.compare.stopping import Stopped, stopped_by
-from sk_anyloss.compare.store import write
-from sk_anyloss.compare.tables import Table, built_in, read_table
+from sk_anyloss.compare.model_file import saved
+from sk_anyloss.compare.run.names import distinct_names
+from sk_anyloss.compare.run.stopping import Stopped, stopped_by
+from sk_anyloss.compare.run.store import write
+from sk_anyloss.compare.tables.files import read_frame, reason
+from sk_anyloss.compare.tables.table import Table, built_in, read_table
 from sk_anyloss.metrics import metric_names
 
 __all__ = ["main"]

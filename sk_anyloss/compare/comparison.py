@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.store import Fold
-from sk_anyloss.compare.tables import Table
+from sk_anyloss.compare.run.store import Fold
+from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
-from sk_anyloss.counts import Counts
-from sk_anyloss.curves import Curve
 from sk_anyloss.metrics import Metric, get_metric, metric_name
-from sk_anyloss.scoring import evaluate, evaluate_logits
+from sk_anyloss.metrics.confusion import Counts
+from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.scoring import evaluate, evaluate_logits
 
 __all__ = ["Comparison"]
 
@@ -348,7 +348,7 @@ class Comparison:
         figure : matplotlib.figure.Figure
             To show or save.
         """
-        from sk_anyloss.compare.pictures import scores
+        from sk_anyloss.compare.report.pictures import scores
 
         return scores(self, data)
 
@@ -365,7 +365,7 @@ class Comparison:
         page : Path
             The report.
         """
-        from sk_anyloss.compare.report import write_report
+        from sk_anyloss.compare.report.page import write_report
 
         return write_report(self, Path(folder))
 
@@ -384,7 +384,7 @@ class Comparison:
         path : Path
             The model file, which runs no code when it is loaded; a card is beside it.
         """
-        from sk_anyloss.compare.saved import save
+        from sk_anyloss.compare.model_file.saved import save
 
         return save(self, path, method)
 
@@ -392,7 +392,7 @@ class Comparison:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from sk_anyloss.compare.report import html_table
+        from sk_anyloss.compare.report.page import html_table
 
         names = [table.name for table in self.tables]
         parts = [

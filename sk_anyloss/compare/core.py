@@ -10,13 +10,13 @@ from typing import Any
 
 import sk_anyloss
 from sk_anyloss.compare.comparison import ALSO, Comparison
+from sk_anyloss.compare.folds.outer import describe_folds, splits
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
-from sk_anyloss.compare.run import run
-from sk_anyloss.compare.splits import describe_folds, splits
-from sk_anyloss.compare.store import Store
-from sk_anyloss.compare.tables import Table, make_table
-from sk_anyloss.curves import Curve
+from sk_anyloss.compare.run.run import run
+from sk_anyloss.compare.run.store import Store
+from sk_anyloss.compare.tables.table import Table, make_table
 from sk_anyloss.metrics import Metric, get_metric, metric_name
+from sk_anyloss.metrics.curves import Curve
 
 __all__ = ["compare", "compare_tables"]
 

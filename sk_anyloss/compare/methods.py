@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
 from sk_anyloss.baselines import get_baseline, tuned_threshold
-from sk_anyloss.classifier import AnyLossClassifier
+from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
-from sk_anyloss.model_selection import AnyLossClassifierCV
+from sk_anyloss.search.search import AnyLossClassifierCV
 
 __all__ = [
     "Method",

@@ -28,7 +28,7 @@ TRUSTED: dict[str, tuple[str, ...]] = {
     "DTypeNode": ("numpy.dtype",),
     "DictNode": ("builtins.dict",),
     "FunctionNode": (
-        "sk_anyloss.scoring.metric_score",
+        "sk_anyloss.metrics.scoring.metric_score",
         "skrub._dataframe._common.is_any_date",
         "skrub._dataframe._common.is_categorical",
         "skrub._dataframe._common.is_numeric",

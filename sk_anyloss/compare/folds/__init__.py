@@ -1,0 +1,1 @@
+"""Folds of a comparison, and those on which a method tunes itself."""

@@ -1,0 +1,1 @@
+"""The page that a comparison is reported on, and its pictures."""

@@ -1,0 +1,1 @@
+"""Fits on all folds, in processes, with what is finished kept in a folder."""

@@ -1,0 +1,1 @@
+"""Tables to compare on: files, labels, columns, and the order in time."""

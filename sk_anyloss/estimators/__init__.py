@@ -1,0 +1,1 @@
+"""The scikit-learn estimator, and many of them trained at once."""

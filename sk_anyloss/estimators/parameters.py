@@ -1,0 +1,178 @@
+"""Parameters of the estimators that no part of the network would refuse by itself."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from skorch.callbacks import Callback
+
+from sk_anyloss.losses.steps import Sigmoid, check_threshold, check_thresholds, get_step
+from sk_anyloss.training.batches import batch_rows
+from sk_anyloss.training.mlp import check_hidden
+from sk_anyloss.training.optimizers import get_optimizer
+
+
+def check_params(model: Any) -> None:
+    """Refuse parameters that make no sense, before anything is done with them."""
+    check_hidden(model.hidden)
+    check_common_params(model)
+    check_callbacks(model.callbacks)
+    check_thresholds(model.threshold)
+    if model.decision_threshold is not None:
+        check_threshold(model.decision_threshold, "decision_threshold")
+    get_step(model.step)
+    if not (isinstance(model.L, str) and model.L == "auto"):
+        Sigmoid(model.L)
+    batch_rows(model.batch_size, 1)
+    check_flags(model, "standardize", "batch_norm", "early_stopping", "warm_start")
+    get_optimizer(model.optimizer)
+    for name, high in (("lr", np.inf), ("validation_fraction", 1)):
+        value = getattr(model, name)
+        if not isinstance(value, numbers.Real) or not 0.0 < float(value) < high:
+            raise ValueError(
+                f"{name} must be a number above 0 and below {high}, got {value!r}."
+            )
+    for name in ("max_epochs", "n_iter_no_change", "n_init"):
+        value = getattr(model, name)
+        if not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(
+                f"{name} must be a whole number of at least 1, got {value!r}."
+            )
+    bins: Any = model.n_bins
+    if bins is not None and (not isinstance(bins, numbers.Integral) or int(bins) < 1):
+        raise ValueError(
+            f"n_bins must be a whole number of at least 1 or None, got {bins!r}."
+        )
+    if model.schedule not in (None, "cosine"):
+        raise ValueError(f"schedule must be 'cosine' or None, got {model.schedule!r}.")
+    whole = isinstance(model.warm_up, numbers.Integral)
+    if not whole or not 0 <= model.warm_up < model.max_epochs:
+        raise ValueError(
+            f"warm_up must be a whole number of at least 0 and below max_epochs="
+            f"{model.max_epochs}, of which it is a part; got {model.warm_up!r}."
+        )
+    if not isinstance(model.memory, numbers.Real) or not 0 <= float(model.memory) < 1:
+        raise ValueError(f"memory must be a number in [0, 1), got {model.memory!r}.")
+    bias = model.output_bias
+    prior = isinstance(bias, str) and bias == "prior"
+    if not prior and not (isinstance(bias, numbers.Real) and np.isfinite(float(bias))):
+        raise ValueError(
+            f"output_bias must be 'prior' or a finite number, got {bias!r}."
+        )
+    if not isinstance(model.tol, numbers.Real) or not float(model.tol) >= 0:
+        raise ValueError(f"tol must be a number of at least 0, got {model.tol!r}.")
+
+
+def check_search_params(model: Any) -> None:
+    """Refuse parameters of the search that make no sense.
+
+    Those of its candidates are refused with the first candidate.
+    """
+    check_common_params(model)
+    check_flags(model, "ensemble", "cross_entropy", "standardize", "batch_norm")
+    if model.tune_threshold != "auto":
+        check_flags(model, "tune_threshold", way_out=" or 'auto'")
+    for name, example in (
+        ("hidden", "[(), (32, 32)]"),
+        ("steps", "['sigmoid', 'identity']"),
+        ("Ls", "[5, 73]"),
+        ("lrs", "[0.01, 0.03]"),
+        ("bins", "[None, 8]"),
+    ):
+        check_list(name, getattr(model, name), f"what to try, such as {example}")
+    for widths in model.hidden:
+        if isinstance(widths, numbers.Integral):
+            raise ValueError(
+                "hidden must be a list of networks to try, each a tuple of widths such "
+                f"as ({widths},); got {model.hidden!r}."
+            )
+    if model.candidates is not None:
+        what = "dicts of parameters of AnyLossClassifier, such as [{'L': 5}]"
+        check_list("candidates", model.candidates, what)
+        for candidate in model.candidates:
+            if not isinstance(candidate, Mapping):
+                raise ValueError(f"candidates must hold {what}, got {candidate!r}.")
+    if not _is_count(model.n_best):
+        raise ValueError(
+            f"n_best must be a whole number of at least 1, got {model.n_best!r}."
+        )
+    budget = model.time_budget
+    if budget is not None and not (
+        isinstance(budget, numbers.Real) and 0 < float(budget) < np.inf
+    ):
+        raise ValueError(
+            f"time_budget must be a number of seconds above 0 or None, got {budget!r}."
+        )
+
+
+def check_common_params(model: Any) -> None:
+    """Refuse what is wrong in parameters that both estimators have."""
+    check_device(model.device)
+    check_random_state(model.random_state)
+    if model.pos_label is not None and np.ndim(model.pos_label) != 0:
+        raise ValueError(
+            f"pos_label must be one of the labels or None, got {model.pos_label!r}."
+        )
+
+
+def check_flags(model: Any, *names: str, way_out: str = "") -> None:
+    """Refuse anything but True and False: the string 'False' would count as True."""
+    for name in names:
+        value = getattr(model, name)
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{name} must be True or False{way_out}, got {value!r}.")
+
+
+def check_list(name: str, value: Any, what: str) -> None:
+    """Refuse what is not a list: a number or a string where several are meant."""
+    if isinstance(value, (str, Mapping)) or not isinstance(
+        value, (Sequence, np.ndarray)
+    ):
+        raise ValueError(f"{name} must be a list of {what}; got {value!r}.")
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that torch does not know or does not have here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise ValueError(
+            f"device={device!r} cannot be used here; take device='cpu'. torch says: "
+            f"{why}."
+        ) from error
+
+
+def check_random_state(random_state: Any) -> None:
+    """Refuse what is neither a seed nor a generator."""
+    seed = isinstance(random_state, numbers.Integral) and int(random_state) >= 0
+    kinds = (np.random.RandomState, np.random.Generator)
+    if not (random_state is None or seed or isinstance(random_state, kinds)):
+        raise ValueError(
+            "random_state must be None, a whole number of at least 0, or a generator "
+            f"of numpy; got {random_state!r}."
+        )
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse what skorch would stumble over only later."""
+    if callbacks is None:
+        return
+    what = "skorch callbacks, or pairs of a name and a callback"
+    check_list("callbacks", callbacks, what)
+    for entry in callbacks:
+        callback = entry[1] if isinstance(entry, tuple) and len(entry) == 2 else entry
+        kind = callback if isinstance(callback, type) else type(callback)
+        if not issubclass(kind, Callback):
+            raise ValueError(
+                f"callbacks must be a list of {what}; got {entry!r} in it."
+            )
+
+
+def _is_count(value: Any) -> bool:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return whole and int(value) >= 1

@@ -1,0 +1,276 @@
+"""Losses that each row has by itself: the loss of a batch is their weighted mean."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import (
+    binary_cross_entropy_with_logits,
+    logsigmoid,
+    softplus,
+)
+
+from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.metrics import ratio
+from sk_anyloss.metrics.confusion import ClassWeights, class_parts, weighted_sum
+
+__all__ = ["BCE", "MSE", "Focal", "MeanLoss", "SurrogateFBeta", "WeightedBCE"]
+
+
+class MeanLoss(SummedLoss):
+    """Weighted mean over the rows of a loss that each row has by itself.
+
+    The sums are the loss and the weight of the negatives, then of the positives.
+    """
+
+    has_gradient = True
+
+    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+        """What the loss of a row of weight 1 counts for, in either class."""
+        factor = ratio(1.0, weight0 + weight1)
+        return factor, factor
+
+    def of_sums(self, loss0: Any, weight0: Any, loss1: Any, weight1: Any) -> Any:
+        factor0, factor1 = self.factors(weight0, weight1)
+        return loss0 * factor0 + loss1 * factor1
+
+    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
+        loss = self.per_row(logits, y)
+        parts = []
+        for members in class_parts(y, sample_weight):
+            total = weighted_sum(loss, members)
+            parts += [total, weighted_sum(members).expand_as(total)]
+        return torch.stack(parts, dim=-1)
+
+    def value(self, sums: Tensor) -> Tensor:
+        return self.of_sums(*sums.unbind(-1))
+
+    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
+        y = rows.targets(len(logits))
+        loss = rows.sums(self.per_row(logits, y))
+        weight = rows.totals()
+        if len(weight) != len(loss):
+            weight = weight.repeat_interleave(len(loss) // len(weight), dim=0)
+        return torch.stack((loss, weight)), self.slope_per_row(logits, y)
+
+    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        if sums.shape[1] == 1:
+            (((loss0, loss1),), ((weight0, weight1),)) = sums.tolist()
+        else:
+            numbers = sums.to("cpu", torch.float64).numpy()
+            (loss0, loss1), (weight0, weight1) = numbers.transpose(0, 2, 1)
+        loss = self.of_sums(loss0, weight0, loss1, weight1)
+        return loss, self.factors(weight0, weight1)
+
+
+class BCE(MeanLoss):
+    """Binary cross-entropy, ``-y log p - (1 - y) log(1 - p)``, weighted mean.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import BCE
+    >>> BCE()(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
+    tensor(0.6931)
+    """
+
+    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        y = y.expand_as(logits)
+        return binary_cross_entropy_with_logits(logits, y, reduction="none")
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        return torch.sigmoid(logits) - y
+
+
+class MSE(MeanLoss):
+    """Squared difference between probability and label, ``(p - y)^2``, weighted mean.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import MSE
+    >>> MSE()(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
+    tensor(0.2500)
+    """
+
+    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        return (torch.sigmoid(logits) - y) ** 2
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        p = torch.sigmoid(logits)
+        return 2 * (p - y) * p * torch.sigmoid(-logits)
+
+
+class WeightedBCE(BCE):
+    """Class-weighted cross-entropy.
+
+    Parameters
+    ----------
+    class_weight : 'balanced' or tuple of two floats, default='balanced'
+        Weight of the negative and of the positive rows. ``'balanced'`` gives both
+        classes of a batch the same total weight, so that the loss is the mean of
+        the two classes' means.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import WeightedBCE
+    >>> WeightedBCE()(torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0, 0, 1]))
+    tensor(0.5032)
+    """
+
+    def __init__(self, class_weight: str | tuple[float, float] = "balanced") -> None:
+        super().__init__()
+        self.pair: tuple[float, float] | None = None
+        if not isinstance(class_weight, str) and len(class_weight) == 2:
+            negative, positive = class_weight
+            if min(negative, positive) >= 0 and 0 < max(negative, positive) < math.inf:
+                self.pair = (float(negative), float(positive))
+        if self.pair is None and class_weight != "balanced":
+            raise ValueError(
+                "class_weight must be 'balanced' or two finite weights, not negative "
+                f"and not both 0, for negatives and positives; got {class_weight!r}."
+            )
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), self.pair
+
+    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+        if self.pair is None:
+            # A class that is absent has no mean; the other one then counts alone.
+            classes = (weight0 != 0) * 1.0 + (weight1 != 0) * 1.0
+            return ratio(1.0, weight0 * classes), ratio(1.0, weight1 * classes)
+        a, b = self.pair
+        whole = a * weight0 + b * weight1
+        return ratio(a, whole), ratio(b, whole)
+
+
+class Focal(MeanLoss):
+    """Focal loss, ``-(1 - q)^gamma log q``, q being the probability of the right class.
+
+    Rows that are decided well count for little, so that the hard ones decide where
+    training goes. ``gamma=0`` is cross-entropy. (Lin, Goyal, Girshick, He and Dollar,
+    "Focal Loss for Dense Object Detection", ICCV 2017.)
+
+    Parameters
+    ----------
+    gamma : float, default=2
+        How much less the rows count that are decided well; at least 0.
+    alpha : float, default=None
+        Weight of the positives in (0, 1), the negatives having ``1 - alpha``; None
+        weighs both alike.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import Focal
+    >>> Focal(gamma=2)(torch.tensor([0.0, 3.0]), torch.tensor([0, 1]))
+    tensor(0.0867)
+    """
+
+    def __init__(self, gamma: float = 2.0, alpha: float | None = None) -> None:
+        super().__init__()
+        if not 0 <= gamma < math.inf:
+            raise ValueError(f"gamma must be at least 0 and finite, got {gamma!r}.")
+        if alpha is not None and not 0 < alpha < 1:
+            raise ValueError(f"alpha must lie in (0, 1) or be None, got {alpha!r}.")
+        self.gamma = float(gamma)
+        self.alpha = alpha
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), self.gamma, self.alpha
+
+    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+        whole = ratio(1.0, weight0 + weight1)
+        if self.alpha is None:
+            return whole, whole
+        return (1 - self.alpha) * whole, self.alpha * whole
+
+    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        wrong = logits * (1 - 2 * y)  # Logit of the wrong class.
+        # Not sigmoid(wrong) ** gamma, whose derivative is infinite at 0.
+        return torch.exp(self.gamma * logsigmoid(wrong)) * softplus(wrong)
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        sign = 1 - 2 * y
+        wrong = logits * sign
+        q_not, q = torch.sigmoid(wrong), torch.sigmoid(-wrong)
+        inner = self.gamma * q * softplus(wrong) + q_not
+        return sign * torch.exp(self.gamma * logsigmoid(wrong)) * inner
+
+    def extra_repr(self) -> str:
+        return f"gamma={self.gamma:g}, alpha={self.alpha}"
+
+
+class SurrogateFBeta(MeanLoss):
+    """Surrogate of the F-beta score: ``-y log p + (1 - y) log(beta^2 r + p)``.
+
+    A sum over rows whose gradient follows that of the F-beta score in large samples
+    (Lee, Yang and Yoo); r is the ratio of positives to negatives in the training set.
+
+    Parameters
+    ----------
+    beta : float, default=1
+        Of the F-beta score.
+    rate : float, default=None
+        The ratio r. The estimator finds it in the training labels and their weights;
+        elsewhere it must be given.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import SurrogateFBeta
+    >>> SurrogateFBeta(rate=0.5)(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
+    tensor(0.3466)
+    """
+
+    def __init__(self, beta: float = 1.0, rate: float | None = None) -> None:
+        super().__init__()
+        if not 0 < beta < math.inf:
+            raise ValueError(f"beta must be positive and finite, got {beta!r}.")
+        if rate is not None and not 0 < rate < math.inf:
+            raise ValueError(
+                f"rate must be positive and finite, got {rate!r}; it is the number of "
+                "positives divided by the number of negatives."
+            )
+        self.beta, self.rate = float(beta), rate
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return type(self), self.beta, self.rate
+
+    def prepare(self, negatives: float, positives: float) -> None:
+        if self.rate is None and positives > 0 and negatives > 0:
+            self.rate = positives / negatives
+
+    @property
+    def _offset(self) -> float:
+        if self.rate is None:
+            raise ValueError(
+                "SurrogateFBeta needs rate=, the number of positives divided by the "
+                "number of negatives in the training set; AnyLossClassifier("
+                "loss='surrogate_fbeta') finds it by itself among rows of both classes."
+            )
+        return self.beta**2 * self.rate
+
+    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        negative = torch.log(self._offset + torch.sigmoid(logits))
+        return y * softplus(-logits) + (1 - y) * negative
+
+    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+        p, p_not = torch.sigmoid(logits), torch.sigmoid(-logits)
+        return p_not * ((1 - y) * p / (self._offset + p) - y)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta:g}, rate={self.rate}"

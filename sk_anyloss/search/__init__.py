@@ -1,0 +1,1 @@
+"""The estimator that tunes itself: candidates, folds, ensemble, and pictures of it."""

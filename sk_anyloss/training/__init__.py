@@ -1,0 +1,1 @@
+"""Networks and their training: the MLP, its gradient, batches, and the skorch net."""

@@ -1,0 +1,690 @@
+"""The skorch net: any torch module with one logit a row, trained on any loss here."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin
+from skorch import NeuralNet
+from skorch.callbacks import Callback, EpochTimer
+from skorch.dataset import unpack_data
+from skorch.history import History
+from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
+from torch import Tensor
+
+from sk_anyloss.losses import AnyLoss
+from sk_anyloss.losses.base import SummedLoss, align
+from sk_anyloss.losses.precision import at_least_single, full_precision
+from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
+from sk_anyloss.metrics.confusion import ClassWeights, confusion
+from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
+from sk_anyloss.metrics.scoring import evaluate_logits
+from sk_anyloss.training.batches import Rows, batch_rows
+from sk_anyloss.training.callbacks import QuietPrintLog
+from sk_anyloss.training.closed_form import ClosedForm, supports
+from sk_anyloss.training.dataset import Batches, Samples
+from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.parameters import get_stepper, needs_closure
+from sk_anyloss.training.sparse import (
+    SparseStack,
+    can_fold,
+    chunk_samples,
+    is_thin,
+    sparse_tensor,
+)
+from sk_anyloss.training.threads import single_thread
+
+__all__ = ["AnyLossNet"]
+
+
+def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, Any]:
+    """Take a step for every batch; return the loss of the epoch, from its sums.
+
+    Parameters
+    ----------
+    engine : ClosedForm
+        The networks and their losses.
+    stepper
+        What follows the gradient, from
+        :func:`sk_anyloss.training.parameters.get_stepper`.
+    batches : iterable of sequences of Rows
+        The batches.
+
+    Returns
+    -------
+    loss, last : float or ndarray of shape (K,)
+        The loss of each network over the epoch, and in the last batch.
+    """
+    stepper.begin()
+    totals: Any = 0
+    with full_precision(engine.flat.values.device):
+        for batch in batches:
+            last, _, sums = engine(batch)
+            stepper.step()
+            totals = totals + sums
+    return engine.criterion.pull(totals)[0], last
+
+
+@contextmanager
+def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
+    """Put back weights, optimiser, loss and history of a net if its training fails."""
+    states = {
+        part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
+    }
+    n_epochs, before = len(net.history), dict(vars(net))
+    try:
+        yield
+    except BaseException:
+        vars(net).update(before)
+        for part, state in states.items():
+            part.load_state_dict(state)
+        del net.history[n_epochs:]
+        raise
+
+
+class AnyLossNet(ClassifierMixin, NeuralNet):
+    """A skorch net that trains any torch module for a confusion-matrix metric.
+
+    The module takes a batch and gives one logit a row, of shape (n,) or (n, 1).
+    Labels are 0 and 1. Batches are sliced and stratified; figures for an epoch come
+    from sums over it, never from averages of batches; a validation set, if
+    ``train_split`` makes one, is scored by the metric as ``valid_score``.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        A class or an instance, of which a copy is trained. If its ``forward`` has a
+        parameter ``sample_weight``, it is given the weights of the batch.
+    metric : str or callable, default='f1'
+        What to train for and to score by.
+    threshold : float, default=0.5
+        Probability above which the positive class is predicted.
+    criterion : torch.nn.Module, default=AnyLoss
+        The loss, on logits. ``AnyLoss`` is given ``metric`` and ``threshold``; its
+        other parameters are set in skorch's way, as in ``criterion__step='linear'``.
+    optimizer : torch.optim.Optimizer, default=torch.optim.Adam
+        The optimiser.
+    lr : float, default=0.01
+        Its learning rate.
+    max_epochs : int, default=100
+        Number of passes over the training data.
+    batch_size : int, float or 'auto', default='auto'
+        As in :func:`sk_anyloss.training.batches.batch_rows`.
+    train_split : callable or None, default=None
+        How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
+    random_state : int or None, default=None
+        Seed of the order of rows. The module's own initial weights come from
+        wherever the module takes them.
+    verbose : int, default=0
+        If 1, prints a line an epoch.
+    **kwargs
+        Everything else that :class:`skorch.NeuralNet` takes: ``callbacks``,
+        ``device``, ``module__<parameter>``, ``optimizer__<parameter>`` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from sk_anyloss import AnyLossNet
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4)).astype("float32")
+    >>> y = (X[:, 0] > 1).astype(int)
+    >>> net = AnyLossNet(nn.Linear(4, 1), metric="gmean", lr=0.1, random_state=0)
+    >>> net.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        *,
+        metric: str | Metric = "f1",
+        threshold: float = 0.5,
+        criterion: Any = AnyLoss,
+        optimizer: Any = torch.optim.Adam,
+        lr: float = 0.01,
+        max_epochs: int = 100,
+        batch_size: int | float | str = "auto",
+        iterator_train: Any = Batches,
+        iterator_valid: Any = Batches,
+        train_split: Any = None,
+        random_state: int | None = None,
+        verbose: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            module,
+            criterion=criterion,
+            optimizer=optimizer,
+            lr=lr,
+            max_epochs=max_epochs,
+            batch_size=batch_size,
+            iterator_train=iterator_train,
+            iterator_valid=iterator_valid,
+            train_split=train_split,
+            verbose=verbose,
+            **kwargs,
+        )
+        self.metric = metric
+        self.threshold = threshold
+        self.random_state = random_state
+
+    @property
+    def _default_callbacks(self) -> list[tuple[str, Any]]:
+        return [("epoch_timer", EpochTimer()), ("print_log", QuietPrintLog())]
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, 0 and 1."""
+        return np.array([0, 1])
+
+    def initialize(self) -> AnyLossNet:
+        """Make module, criterion, optimiser and callbacks anew."""
+        self.rng_ = np.random.default_rng(self.random_state)
+        super().initialize()
+        parameters = inspect.signature(self.module_.forward).parameters
+        self.weighs_rows_ = "sample_weight" in parameters
+        self.device_ = None if self.device is None else torch.device(self.device)
+        dtypes = (parameter.dtype for parameter in self.module_.parameters())
+        self.dtype_: Any = next((d for d in dtypes if d.is_floating_point), None)
+        self.by_hand_ = supports(self.module_, self.criterion_)
+        # While a training runs:
+        self.closed_form_: ClosedForm | None = None
+        self.stepper_: Any = None
+        return self
+
+    def initialize_history(self) -> AnyLossNet:
+        """Start a new history."""
+        self.history_ = _QuickHistory()
+        return self
+
+    def initialized_instance(self, instance_or_cls: Any, kwargs: Any) -> Any:
+        """A part made anew; of a module that is given ready-made, a copy is trained.
+
+        So every fit starts from the weights that were given, and what was learned
+        does not go into clones of the net.
+        """
+        if isinstance(instance_or_cls, torch.nn.Module) and not kwargs:
+            return copy.deepcopy(instance_or_cls)
+        return super().initialized_instance(instance_or_cls, kwargs)
+
+    def get_params_for(self, prefix: str) -> dict[str, Any]:
+        """Parameters of a part; those of the criterion include the net's own."""
+        params = super().get_params_for(prefix)
+        if prefix == "criterion" and self.criterion is AnyLoss:
+            return {"metric": self.metric, "threshold": self.threshold, **params}
+        return params
+
+    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
+        """Batches of a dataset, shuffled and stratified if it is trained on."""
+        prefix = "iterator_train" if training else "iterator_valid"
+        iterator, params = getattr(self, prefix), self.get_params_for(prefix)
+        own_batches = isinstance(iterator, type) and issubclass(iterator, Batches)
+        if training:
+            params.setdefault("batch_size", self.batch_size)
+        else:
+            params.setdefault("batch_size", chunk_samples(self._width(dataset)))
+        if own_batches:
+            params.setdefault("keep_sparse", self._takes_sparse())
+            if training:
+                params.setdefault("rng", self.rng_)
+        else:
+            params["batch_size"] = batch_rows(params["batch_size"], len(dataset))
+        return iterator(dataset, **params)
+
+    def _takes_sparse(self) -> bool:
+        """Whether sparse samples can enter the module as they are."""
+        module, on_cpu = self.module_, torch.device(self.device or "cpu").type == "cpu"
+        if type(module) is not MLP or module.pieces is not None or not on_cpu:
+            return False
+        return can_fold(module.mean, module.scale)
+
+    def _width(self, dataset: Any) -> int:
+        """The most numbers that a sample takes on its way through the network."""
+        X = dataset.matrix if isinstance(dataset, Samples) else getattr(dataset, "X", 0)
+        X = X.get("X", 0) if isinstance(X, dict) else X
+        width = math.prod(getattr(X, "shape", ())[1:])
+        if type(self.module_) is not MLP:
+            return width
+        if self._takes_sparse() and is_thin(X):
+            width = 1
+        layers = [
+            (layer.in_features, layer.out_features) for layer in self.module_.layers
+        ]
+        inner = layers[0][1:] if self.module_.pieces is None else layers[0]
+        return max(width, *inner, *(n for pair in layers[1:] for n in pair))
+
+    def check_data(self, X: Any, y: Any = None) -> None:
+        """Refuse labels other than 0 and 1."""
+        super().check_data(X, y)
+        if y is None or is_dataset(X):
+            return
+        labels = to_numpy(y)
+        if get_dim(y) != 1 or not ((labels == 0) | (labels == 1)).all():
+            labels = np.unique(labels)
+            raise ValueError(
+                "AnyLossNet needs labels 0 and 1 in one dimension, got the values "
+                f"{labels[:5].tolist()} in {get_dim(y)}; AnyLossClassifier takes any "
+                "two labels."
+            )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AnyLossNet:
+        """Initialise the module and train it.
+
+        Parameters
+        ----------
+        X : array, tensor, sparse matrix, dict of these, or dataset
+            The rows.
+        y : array or tensor of shape (n,), default=None
+            Labels, 0 or 1; None if X is a dataset that has them.
+        sample_weight : array or tensor of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : AnyLossNet
+            The fitted net.
+        """
+        return super().fit(_with_weights(X, sample_weight), y)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
+        **fit_params: Any,
+    ) -> AnyLossNet:  # fmt: skip
+        """Go on training, for ``max_epochs`` epochs, without a new start.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes
+            Not used; here for scikit-learn's convention.
+
+        Returns
+        -------
+        self : AnyLossNet
+            The net.
+        """
+        return super().partial_fit(_with_weights(X, sample_weight), y, **fit_params)
+
+    def follow(self, criterion: Any, metric: str | Metric, threshold: float) -> None:
+        """Go on, from the weights as they are, with another loss, metric or threshold.
+
+        Parameters
+        ----------
+        criterion : torch.nn.Module
+            The loss from now on.
+        metric : str or callable
+            What to score by.
+        threshold : float
+            Where to decide.
+        """
+        self.metric, self.threshold = metric, threshold
+        self.criterion = self.criterion_ = criterion.to(self.device)
+        self.by_hand_ = supports(self.module_, criterion)
+
+    def fit_loop(
+        self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
+    ) -> Any:
+        """Run the epochs, on one thread; an interruption keeps what was learned."""
+        self.stopped_ = False
+        self.unobserved_ = self._is_unobserved()
+        with single_thread():
+            try:
+                return super().fit_loop(X, y, epochs, **kw)
+            except KeyboardInterrupt:
+                if not self.stopped_:
+                    warnings.warn(
+                        f"Training was interrupted in epoch {len(self.history)}; the "
+                        "model keeps what it has learned.",
+                        stacklevel=2,
+                    )
+                raise  # skorch ends the training there.
+            finally:
+                self._release()
+                if isinstance(self.criterion_, SummedLoss):
+                    self.criterion_.forget()
+
+    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
+        """Tell the callbacks; one that ends the training is no interruption."""
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt:
+            self.stopped_ = True
+            raise
+
+    def run_single_epoch(
+        self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any
+    ) -> None:
+        """Run over the batches once, and record the epoch's figures from their sums."""
+        if iterator is None:
+            return
+        totals: dict[str, Any] = {}
+        if training and not self._goes_by_hand(kw):
+            self._release()
+        elif training and self.unobserved_:
+            loss, last = self._run_by_hand(iterator)
+            # skorch's checkpoints look for the last batch.
+            self.history[-1]["batches"].append({f"{prefix}_loss": last})
+            self.record_epoch(prefix, len(iterator), loss)
+            return
+        whole: list[Any] | None = None
+        if not training and self._needs_all_logits():
+            whole = []
+        for batch in iterator:
+            self.notify("on_batch_begin", batch=batch, training=training)
+            step = step_fn(batch, **kw)
+            if whole is not None:
+                Xi, yi = unpack_data(batch)
+                whole.append(align(step["y_pred"], *self._labels(yi, Xi)))
+            self.history.record_batch(f"{prefix}_loss", step["loss"].item())
+            self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
+            self.notify("on_batch_end", batch=batch, training=training, **step)
+            for name in ("tally", "sums", "counts"):
+                if name in step:
+                    totals[name] = totals.get(name, 0) + step[name].detach()
+        if whole is not None:
+            self.record_epoch(prefix, len(iterator), *self._figures(whole))
+            return
+        score: float | None = None
+        if "counts" in totals:
+            score = float(get_metric(self.metric)(*totals["counts"]))
+            if not math.isfinite(score):
+                raise not_finite(metric_name(self.metric), totals["counts"])
+        if "tally" in totals:
+            loss = self.criterion_.pull(totals["tally"])[0]
+        else:
+            loss = self._value(totals["sums"]).item()
+        self.record_epoch(prefix, len(iterator), loss, score)
+
+    def _needs_all_logits(self) -> bool:
+        """Whether loss or metric of a data set do not follow from sums over rows."""
+        additive = getattr(self.criterion_, "is_additive", True)
+        return not additive or isinstance(get_metric(self.metric), Curve)
+
+    @torch.no_grad()
+    def _figures(self, batches: list[Any]) -> tuple[float, float]:
+        """Loss and score of a data set whose logits, labels and weights are given."""
+        rows: list[Any] = [
+            None if parts[0] is None else torch.cat(parts)
+            for parts in zip(*batches, strict=True)
+        ]
+        logits, y, weight = rows
+        loss = self._value(self._sums(logits, y, {"sample_weight": weight})).item()
+        weight = None if weight is None else to_numpy(weight)
+        logits, y = to_numpy(logits), to_numpy(y)
+        return loss, evaluate_logits(self.metric, logits, y, weight, self._cut)
+
+    def record_epoch(
+        self, prefix: str, n_batches: int, loss: float, score: float | None = None
+    ) -> None:
+        """Write an epoch's figures into the history, unless they are not finite.
+
+        Parameters
+        ----------
+        prefix : 'train' or 'valid'
+            What they are figures of.
+        n_batches : int
+            Number of batches.
+        loss : float
+            The loss.
+        score : float, default=None
+            The metric of the decisions.
+        """
+        self.history.record(f"{prefix}_batch_count", n_batches)
+        if not math.isfinite(loss):
+            raise NotFiniteError(
+                f"The {prefix} loss became {loss} in epoch {len(self.history)}",
+                f"lower the learning rate (lr={self.lr}), and look for huge values in "
+                "X or in the weights.",
+            )
+        self.history.record(f"{prefix}_loss", loss)
+        if score is not None:
+            self.history.record(f"{prefix}_score", score)
+
+    @torch.inference_mode()
+    def _run_by_hand(self, iterator: Any) -> tuple[float, float]:
+        if not self.module_.training:
+            self._set_training(True)
+        engine = self._engine()
+        feed = None
+        if isinstance(iterator, Batches):
+            feed = iterator.feed(self.module_, self.device_)
+        batches = ([self._rows(X, y)] for X, y in iterator) if feed is None else feed
+        if self.stepper_ is None:
+            with torch.inference_mode(False), torch.no_grad():
+                self.stepper_ = get_stepper([self.optimizer_], engine.flat)
+        return train_epoch(engine, self.stepper_, batches)
+
+    def _engine(self) -> ClosedForm:
+        """The closed form of module and loss, while a training runs."""
+        if self.closed_form_ is None or not self.closed_form_.flat.is_adopted():
+            self._release()
+            with torch.inference_mode(False), torch.no_grad():
+                self.closed_form_ = ClosedForm(self.module_, self.criterion_)
+        return self.closed_form_
+
+    def _release(self) -> None:
+        """Give module and optimiser memory of their own again."""
+        if self.closed_form_ is not None:
+            self.closed_form_.release()
+            if self.stepper_ is not None:
+                self.stepper_.release()
+            self.closed_form_ = self.stepper_ = None
+
+    def _goes_by_hand(self, fit_params: dict[str, Any]) -> bool:
+        """Whether gradients come by hand; not if parts are frozen or a step is new."""
+        return (
+            self.by_hand_
+            and not fit_params
+            and all(
+                getattr(type(self), method) is getattr(AnyLossNet, method)
+                for method in ("get_loss", "infer", "train_step", "train_step_single")
+            )
+            and all(p.requires_grad for p in self.module_.parameters())
+        )
+
+    def _is_unobserved(self) -> bool:
+        """Whether no callback asks about batches, nor the optimiser for the loss."""
+        return not needs_closure(self.optimizer_) and not any(
+            getattr(type(callback), event) is not getattr(Callback, event)
+            for _, callback in self.callbacks_
+            for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
+        )
+
+    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Forward and backward pass of one batch."""
+        self._set_training(True)
+        Xi, yi = unpack_data(batch)
+        if self._goes_by_hand(fit_params):
+            engine = self._engine()
+            engine.flat.adopt()  # The optimiser has dropped its gradients.
+            with torch.inference_mode(), full_precision(self.device_):
+                value, logits, tally = engine([self._rows(Xi, yi)])
+            # Copies: the engine will use its memory again.
+            return {
+                "loss": torch.tensor(value),
+                "y_pred": logits[0].clone(),
+                "tally": tally,
+            }
+        logits = self.infer(Xi, **fit_params)
+        loss = self.get_loss(logits, yi, X=Xi, training=True)
+        with full_precision(logits.device):  # Autocast is for forward passes only.
+            loss.backward()
+        with torch.no_grad():
+            sums = self._sums(logits, yi, Xi)
+        return {"loss": loss, "y_pred": logits, "sums": sums}
+
+    def _rows(self, X: Any, y: Any) -> Rows:
+        y, weight = self._labels(y, X)
+        X = X["X"] if isinstance(X, dict) else X
+        _, y, weight = align(torch.empty(len(y), dtype=self.dtype_), y, weight)
+        if not issparse(X):
+            return Rows.of(self.module_.standardize(self._as_input(X)), y, weight)
+        figures = [self.module_.mean, self.module_.scale]
+        mean, scale = (None if f is None else f.view(1, 1, -1) for f in figures)
+        matrix = X.astype(to_numpy(y).dtype, copy=False)
+        samples = SparseStack([matrix], mean, scale)
+        return Rows.of_sparse(samples, ClassWeights.of(y, weight))
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Forward pass of one batch, with the counts of its decisions."""
+        self._set_training(False)
+        Xi, yi = unpack_data(batch)
+        with torch.no_grad():
+            logits = self.infer(Xi, **fit_params)
+            sums = self._sums(logits, yi, Xi)
+            _, y, weight = align(logits, *self._labels(yi, Xi))
+            decision = (logits > self._cut).to(logits.dtype)
+            with full_precision(logits.device):
+                counts = torch.stack(confusion(decision, 1 - decision, y, weight))
+        loss = self._value(sums)
+        return {"loss": loss, "y_pred": logits, "sums": sums, "counts": counts}
+
+    def get_loss(
+        self, y_pred: Tensor, y_true: Any, X: Any = None, training: bool = False
+    ) -> Tensor:
+        """Loss of one batch, weighted if its X carries weights.
+
+        A subclass that changes it is trained on what it returns, by autograd.
+        """
+        sums = self._sums(y_pred, y_true, X)
+        if training and isinstance(self.criterion_, SummedLoss):
+            sums = self.criterion_.remember(sums)
+        return self._value(sums)
+
+    def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
+        weight = X.get("sample_weight") if isinstance(X, dict) else None
+        return self._on_device(y), None if weight is None else self._on_device(weight)
+
+    def _on_device(self, x: Any) -> Any:
+        # skorch's to_tensor looks at a tensor for longer than a small step takes.
+        if isinstance(x, Tensor):
+            return x if x.device == self.device_ else x.to(device=self.device_)
+        return (
+            sparse_tensor(x, self.device_) if issparse(x) else to_tensor(x, self.device)
+        )
+
+    def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
+        logits, y, weight = align(logits, *self._labels(y, X))
+        if isinstance(self.criterion_, SummedLoss):
+            with full_precision(logits.device):
+                return self.criterion_.sums(logits, y, weight)
+        if weight is None:
+            loss = self.criterion_(logits, y)
+        elif "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
+            loss = self.criterion_(logits, y, sample_weight=weight)
+        else:
+            raise ValueError(
+                f"The criterion {type(self.criterion_).__name__} does not take "
+                "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
+            )
+        # All there is to add up of a foreign criterion is its mean over the batch.
+        return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
+
+    def _value(self, sums: Tensor) -> Tensor:
+        if isinstance(self.criterion_, SummedLoss):
+            return self.criterion_.value(sums)
+        return ratio(*sums)
+
+    @property
+    def _cut(self) -> float:
+        """The logit at which the decision changes."""
+        return float(np.log(self.threshold) - np.log1p(-self.threshold))
+
+    def infer(self, x: Any, **fit_params: Any) -> Tensor:
+        """Logits of shape (n,) for one batch."""
+        if isinstance(x, dict):
+            x = dict(x)
+            weight = x.pop("sample_weight", None)
+            if weight is not None and self.weighs_rows_ and self.module_.training:
+                fit_params["sample_weight"] = self._as_input(weight)
+            if set(x) == {"X"}:
+                x = x["X"]
+        # Autocast keeps copies of the weights until its context ends, and a whole fit
+        # within one context would train on the first ones.
+        torch.clear_autocast_cache()
+        logits = super().infer(self._as_input(x), **fit_params)
+        if logits.dim() == 2 and logits.shape[1] == 1:
+            logits = logits.squeeze(1)
+        if logits.dim() != 1:
+            raise ValueError(
+                "The module must give one logit a row, of shape (n,) or (n, 1); got "
+                f"{tuple(logits.shape)}."
+            )
+        return at_least_single(logits)
+
+    def _as_input(self, x: Any) -> Any:
+        """Tensors on the device, those of floats in the module's own dtype."""
+        if isinstance(x, dict):
+            return {key: self._as_input(value) for key, value in x.items()}
+        x = self._on_device(x)
+        if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
+            return x
+        return x.to(self.dtype_) if x.is_floating_point() else x
+
+    def logits(self, X: Any) -> np.ndarray:
+        """Logits of shape (n,), computed in chunks of samples."""
+        self.check_is_fitted(["module_"])
+        dataset = X if is_dataset(X) else self.get_dataset(X)
+        # Results that stay between chunks would keep their memory from being reused.
+        found: np.ndarray | None = None
+        stop = 0
+        with single_thread():
+            for batch in self.get_iterator(dataset, training=False):
+                part = to_numpy(self.evaluation_step(batch))
+                if found is None:
+                    found = np.empty(len(dataset), dtype=part.dtype)
+                start, stop = stop, stop + len(part)
+                found[start:stop] = part
+        return np.empty(0) if found is None else found[:stop]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).
+
+        They order the rows and sum to one, but training on a metric does not make
+        calibrated probabilities of them.
+        """
+        logits = torch.from_numpy(self.logits(X))
+        return torch.stack((-logits, logits), dim=1).sigmoid().numpy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels, 0 or 1: whether the score is above the threshold."""
+        return (self.logits(X) > self._cut).astype(int)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric of the decisions on X."""
+        return evaluate_logits(
+            self.metric, self.logits(X), to_numpy(y), sample_weight, self._cut
+        )
+
+
+class _QuickHistory(History):
+    """skorch's history, which copies itself to find its last entry."""
+
+    def record(self, attr: str, value: Any) -> None:
+        if not self:
+            raise ValueError("Call new_epoch before recording for the first time.")
+        list.__getitem__(self, -1)[attr] = value
+
+
+def _with_weights(X: Any, sample_weight: Any) -> Any:
+    if sample_weight is None:
+        return X
+    if is_dataset(X):
+        raise ValueError(
+            "sample_weight cannot be added to a dataset; let the dataset give "
+            "dicts with the keys 'X' and 'sample_weight' instead of X."
+        )
+    rows = X if isinstance(X, dict) else {"X": X}
+    return {**rows, "sample_weight": sample_weight}

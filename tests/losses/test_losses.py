@@ -1,0 +1,447 @@
+"""The losses: values, gradients, the paper's formulas, rounding, degenerate batches."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from sk_anyloss.losses import (
+    BCE,
+    MSE,
+    AnyLoss,
+    Focal,
+    Hybrid,
+    Pairs,
+    SurrogateFBeta,
+    WeightedBCE,
+    get_loss,
+)
+from sk_anyloss.losses.steps import Sigmoid, get_step, step_names
+from sk_anyloss.metrics import get_metric, metric_names
+from sk_anyloss.metrics.differentiable import check_metric
+from tests.losses.losses_to_test import ALL_LOSSES, FAMILY
+
+every_loss = pytest.mark.parametrize(
+    "loss", ALL_LOSSES, ids=[str(loss) for loss in ALL_LOSSES]
+)
+
+
+def batch(n=12, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    z = torch.from_numpy(rng.normal(size=n) * spread)
+    y = torch.from_numpy((rng.random(n) < 0.4).astype(float))
+    w = torch.from_numpy(rng.integers(1, 4, n).astype(float))
+    return z.requires_grad_(), y, w
+
+
+@every_loss
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_equals_finite_differences(loss, weighted):
+    # Logits near 0 keep the cosine step within its band and the others steep.
+    z, y, w = batch(spread=0.15)
+    assert torch.autograd.gradcheck(lambda z: loss(z, y, w if weighted else None), z)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.7])
+@pytest.mark.parametrize("step", step_names())
+def test_gradient_at_other_thresholds(step, threshold):
+    z, y, w = batch(spread=0.3)
+    cut = np.log(threshold / (1 - threshold))
+    loss = AnyLoss("f1", step, threshold)
+    assert torch.autograd.gradcheck(lambda z: loss(z + cut, y, w), z)
+
+
+@pytest.mark.parametrize(("metric", "step"), FAMILY)
+def test_gradient_is_two_numbers_times_the_slope(metric, step):
+    z, y, w = batch(spread=0.15)
+    AnyLoss(metric, step)(z, y, w).backward()
+    (h, h_not), slope = get_step(step).decide(z.detach())
+    counts = torch.stack(
+        [
+            (w * (1 - y) * h_not).sum(),
+            (w * (1 - y) * h).sum(),
+            (w * y * h_not).sum(),
+            (w * y * h).sum(),
+        ]
+    ).requires_grad_()
+    get_metric(metric)(*counts).backward()
+    tn, fp, fn, tp = counts.grad
+    slope = slope * get_step(step).gain
+    expected = -w * (y * (tp - fn) + (1 - y) * (fp - tn)) * slope
+    torch.testing.assert_close(z.grad, expected)
+
+
+def paper_gradient(name, y, yh, dyh, beta=1.0):
+    """Eqs. 13, 17, 20 and 23 of the paper, in its own letters.
+
+    Eq. 20 as printed has a factor of 4 too many and eq. 22, from which 23 follows,
+    a slip of sign; both are mended here.
+    """
+    n, positives, predicted = len(y), y.sum(), yh.sum()
+    hits = (y * yh).sum()
+    d_predicted, d_hits = dyh.sum(0), (y[:, None] * dyh).sum(0)
+    if name == "accuracy":  # eq. 13
+        return (d_predicted - 2 * d_hits) / n
+    if name == "f":  # eq. 17
+        whole = beta**2 * positives + predicted
+        top = d_hits * whole - d_predicted * hits
+        return -(1 + beta**2) * top / whole**2
+    negatives = n - positives
+    left_alone = negatives - predicted + hits
+    if name == "gmean":  # eq. 20, with 1/2 where it has 2
+        inner = hits * left_alone / (positives * negatives)
+        d_inner = d_hits * left_alone + hits * (d_hits - d_predicted)
+        return -0.5 * inner**-0.5 * d_inner / (positives * negatives)
+    # eq. 23
+    return -0.5 * (d_hits / positives + (d_hits - d_predicted) / negatives)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "beta"),
+    [
+        ("accuracy", "accuracy", None),
+        ("f1", "f", 1.0),
+        ("f2", "f", 2.0),
+        ("f0.5", "f", 0.5),
+        ("gmean", "gmean", None),
+        ("balanced_accuracy", "balanced_accuracy", None),
+    ],
+)
+def test_gradient_equals_the_papers(metric, name, beta):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 3)), (rng.random(40) < 0.3).astype(float)
+    W, L = rng.normal(size=3) * 0.05, 73
+    p = 1 / (1 + np.exp(-X @ W))
+    yh = 1 / (1 + np.exp(-L * (p - 0.5)))
+    dyh = (L * yh * (1 - yh) * p * (1 - p))[:, None] * X  # eq. 9
+    expected = paper_gradient(name, y, yh, dyh, beta)
+    weights = torch.from_numpy(W).requires_grad_()
+    AnyLoss(metric, Sigmoid(L))(
+        torch.from_numpy(X) @ weights, torch.from_numpy(y)
+    ).backward()
+    np.testing.assert_allclose(weights.grad.numpy(), expected, rtol=1e-10)
+
+
+@every_loss
+def test_float32_follows_float64(loss):
+    z, y, w = batch(50)
+    loss(z, y, w).backward()
+    z32 = z.detach().float().requires_grad_()
+    value = loss(z32, y, w)
+    value.backward()
+    assert value.dtype == z32.grad.dtype == torch.float32
+    assert value.item() == pytest.approx(loss(z, y, w).item(), abs=1e-5)
+    torch.testing.assert_close(z32.grad.double(), z.grad, rtol=2e-3, atol=1e-5)
+
+
+# Recall does not look at negatives at all, nor specificity at positives.
+SEEN = {(metric, label) for metric in metric_names() for label in (0, 1)}
+SEEN -= {("recall", 0), ("specificity", 1)}
+
+
+@pytest.mark.parametrize(("metric", "label"), sorted(SEEN))
+@pytest.mark.parametrize("p", [0.728, 0.9, 0.999, 0.001])
+def test_the_gradient_does_not_die_in_float32(metric, p, label):
+    others = torch.tensor([0.4, -0.4, 0.4, -0.4])
+    z = torch.cat((torch.logit(torch.tensor([p])), others)).requires_grad_()
+    y = torch.tensor([label, 0, 1, 1, 0])
+    AnyLoss(metric, Sigmoid(73))(z, y).backward()
+    gradient = z.grad[0].item()
+    # Down the gradient, positives rise and negatives fall.
+    assert gradient < 0 if label else gradient > 0
+
+
+def test_the_textbook_formula_dies_where_ours_lives():
+    z = torch.logit(torch.tensor([0.999, 0.3])).requires_grad_()
+    h = torch.sigmoid(73 * (torch.sigmoid(z) - 0.5))
+    y = torch.tensor([0.0, 1.0])
+    (1 - 2 * (y * h).sum() / (y.sum() + h.sum())).backward()
+    assert z.grad[0] == 0
+
+
+@every_loss
+@pytest.mark.parametrize("extreme", [1.0, 40.0, 1e4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("labels", ["none", "all", "some"])
+def test_degenerate_batches_give_finite_values_and_gradients(
+    loss, extreme, dtype, labels
+):
+    z = (torch.tensor([-1, 1, 0, -1, 1], dtype=dtype) * extreme).requires_grad_()
+    y = torch.tensor({"none": [0] * 5, "all": [1] * 5, "some": [0, 0, 0, 1, 1]}[labels])
+    for w in (
+        None,
+        torch.tensor([0.0, 0, 0, 0, 1]),
+        torch.tensor([1e30, 1, 0, 1, 1e-30]),
+    ):
+        value = loss(z, y, w)
+        (gradient,) = torch.autograd.grad(value, z)
+        assert torch.isfinite(value)
+        assert torch.isfinite(gradient).all()
+
+
+@every_loss
+def test_one_row_is_enough(loss):
+    z = torch.zeros(1, requires_grad=True)
+    loss(z, torch.ones(1)).backward()
+    assert torch.isfinite(z.grad).all()
+
+
+@every_loss
+@given(seed=st.integers(0, 2**16))
+def test_weight_two_is_the_row_twice_in_any_order(loss, seed):
+    z, y, w = batch(10, seed)
+    times = w.long()
+    order = torch.randperm(
+        int(times.sum()), generator=torch.Generator().manual_seed(seed)
+    )
+    z2 = z.repeat_interleave(times)[order]
+    y2 = y.repeat_interleave(times)[order]
+    weighted, repeated = loss(z, y, w), loss(z2, y2)
+    torch.testing.assert_close(weighted, repeated)
+    torch.testing.assert_close(
+        torch.autograd.grad(weighted, z), torch.autograd.grad(repeated, z)
+    )
+
+
+# Of pairs, those in different batches are not seen.
+@pytest.mark.parametrize(
+    "loss", [loss for loss in ALL_LOSSES if loss.is_additive], ids=str
+)
+def test_sums_of_batches_give_the_loss_of_the_whole(loss):
+    z, y, w = batch(20)
+    parts = [
+        loss.sums(z[i : i + 5], y[i : i + 5], w[i : i + 5]) for i in range(0, 20, 5)
+    ]
+    torch.testing.assert_close(loss.value(sum(parts)), loss(z, y, w))
+
+
+@every_loss
+def test_leading_axes_are_models(loss):
+    z, y, w = batch(8)
+    stacked = torch.stack((z, z + 0.1, -z))
+    values = loss(stacked, y, w)
+    assert values.shape == (3,)
+    torch.testing.assert_close(values[2], loss(-z, y, w))
+
+
+def test_several_thresholds_are_the_mean_of_each():
+    z, y, w = batch()
+    each = [AnyLoss("f1", "linear", t)(z, y, w) for t in (0.2, 0.5, 0.9)]
+    several = AnyLoss("f1", "linear", [0.2, 0.5, 0.9])
+    torch.testing.assert_close(several(z, y, w), sum(each) / 3)
+    one = AnyLoss("f1", "linear", [0.3])
+    torch.testing.assert_close(one(z, y), AnyLoss("f1", "linear", 0.3)(z, y))
+
+
+@pytest.mark.parametrize("threshold", [[], (), np.array([])])
+def test_no_threshold_at_all(threshold):
+    with pytest.raises(ValueError, match="empty list; give at least one"):
+        AnyLoss("f1", threshold=threshold)
+
+
+def test_focal_loss_by_its_formula():
+    z, y, w = batch()
+    p = 1 / (1 + np.exp(-z.detach().numpy()))
+    q = np.where(y == 1, p, 1 - p)
+    a = np.where(y == 1, 0.25, 0.75)
+    expected = np.average(-a * (1 - q) ** 3 * np.log(q), weights=w)
+    assert Focal(gamma=3, alpha=0.25)(z, y, w).item() == pytest.approx(expected)
+    torch.testing.assert_close(Focal(gamma=0)(z, y, w), BCE()(z, y, w))
+
+
+def test_surrogate_by_its_formula():
+    z, y, w = batch()
+    y_, p = y.numpy(), 1 / (1 + np.exp(-z.detach().numpy()))
+    rows = -y_ * np.log(p) + (1 - y_) * np.log(4 * 0.3 + p)
+    loss = SurrogateFBeta(beta=2, rate=0.3)
+    assert loss(z, y, w).item() == pytest.approx(np.average(rows, weights=w))
+
+
+def test_surrogate_wants_to_know_the_rate():
+    z, y, _ = batch()
+    with pytest.raises(ValueError, match="needs rate="):
+        SurrogateFBeta()(z, y)
+    loss = SurrogateFBeta()
+    loss.prepare(80.0, 20.0)
+    assert loss.rate == 0.25
+    given_one = SurrogateFBeta(rate=0.5)
+    given_one.prepare(80.0, 20.0)
+    assert given_one.rate == 0.5
+
+
+def test_surrogate_stands_in_for_f_beta_only():
+    assert get_loss("surrogate_fbeta", metric="f0.5").beta == 0.5
+    with pytest.raises(ValueError, match="F-beta scores only, but metric='gmean'"):
+        get_loss("surrogate_fbeta", metric="gmean")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_hybrid_is_a_share_of_either(share):
+    z, y, w = batch()
+    loss = Hybrid("mcc", "identity", 0.4, share=share, class_weight=(1, 3))
+    bce = WeightedBCE((1, 3))(z, y, w)
+    metric = AnyLoss("mcc", "identity", 0.4)(z, y, w)
+    torch.testing.assert_close(loss(z, y, w), (1 - share) * bce + share * metric)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Focal(gamma=-1), "gamma must be at least 0"),
+        (lambda: Focal(alpha=1), "alpha must lie in"),
+        (lambda: SurrogateFBeta(beta=0), "beta must be positive"),
+        (lambda: SurrogateFBeta(rate=0), "rate must be positive"),
+        (lambda: Hybrid(share=1.5), "share must lie in"),
+    ],
+)
+def test_parameters_that_make_no_sense(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_bce_is_torchs():
+    z, y, w = batch()
+    torch.testing.assert_close(BCE()(z, y), binary_cross_entropy_with_logits(z, y))
+    expected = (binary_cross_entropy_with_logits(z, y, reduction="none") * w).sum()
+    torch.testing.assert_close(BCE()(z, y, w), expected / w.sum())
+
+
+def test_mse_is_of_the_probability():
+    z, y, _ = batch()
+    torch.testing.assert_close(MSE()(z, y), ((z.sigmoid() - y) ** 2).mean())
+
+
+def test_balanced_bce_is_the_mean_of_the_classes_means():
+    z, y, _ = batch()
+    expected = (BCE()(z[y == 0], y[y == 0]) + BCE()(z[y == 1], y[y == 1])) / 2
+    torch.testing.assert_close(WeightedBCE()(z, y), expected)
+    torch.testing.assert_close(WeightedBCE((1, 1))(z, y), BCE()(z, y))
+    torch.testing.assert_close(WeightedBCE((0, 2))(z, y), BCE()(z[y == 1], y[y == 1]))
+
+
+@pytest.mark.parametrize("weight", ["equal", (1,), (-1, 2), (0, 0), (1, float("inf"))])
+def test_class_weights_must_make_sense(weight):
+    with pytest.raises(ValueError, match="class_weight"):
+        WeightedBCE(weight)
+
+
+def test_a_column_of_logits_is_not_broadcast_against_a_row_of_labels():
+    z, y, _ = batch()
+    loss = AnyLoss("f1")
+    torch.testing.assert_close(loss(z[:, None], y), loss(z, y))
+    torch.testing.assert_close(
+        loss(z[:, None], y[:, None], y[:, None] + 1), loss(z, y, y + 1)
+    )
+    with pytest.raises(ValueError, match="Labels must be 0 or 1"):
+        loss(z, 2 * y - 1)
+    with pytest.raises(ValueError, match="one logit a row"):
+        loss(torch.zeros(12, 2), y)
+    with pytest.raises(ValueError, match="one entry a row"):
+        loss(z, y, torch.ones(3))
+
+
+def test_trains_in_a_plain_torch_loop():
+    rng = np.random.default_rng(0)
+    X = torch.from_numpy(rng.normal(size=(200, 3)))
+    y = X[:, 0] > 1
+    layer = torch.nn.Linear(3, 1, dtype=torch.float64)
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+    loss = AnyLoss("f1", Sigmoid(10))
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss(layer(X), y).backward()
+        optimizer.step()
+    decision = (layer(X).squeeze(1) > 0).numpy()
+    assert sklearn.metrics.f1_score(y.numpy(), decision) > 0.9
+
+
+def bad_nan(tn, fp, fn, tp):
+    return tp * float("nan")
+
+
+def bad_shape(tn, fp, fn, tp):
+    return torch.stack([tp, fp])
+
+
+def bad_float(tn, fp, fn, tp):
+    return float(tp) / float(tp + fn)
+
+
+def bad_numpy(tn, fp, fn, tp):
+    return np.sqrt(tp)
+
+
+def bad_detached(tn, fp, fn, tp):
+    return torch.tensor(1.0)
+
+
+def bad_arguments(tp, fp):
+    return tp
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (bad_nan, "returned nan"),
+        (bad_shape, "one number for one confusion matrix"),
+        (bad_float, "must be differentiable"),
+        (bad_numpy, "failed on tensors|must be differentiable"),
+        (bad_detached, "cut off from its arguments"),
+        (bad_arguments, "failed on tensors"),
+    ],
+)
+def test_a_metric_that_cannot_be_trained_on_is_named(metric, message):
+    with pytest.raises(ValueError, match=f"'{metric.__name__}'.*({message})"):
+        check_metric(metric)
+
+
+def test_a_metric_that_turns_nan_later_is_named_with_the_counts():
+    loss = AnyLoss(lambda tn, fp, fn, tp: tp / (tp + fn))
+    with pytest.raises(ValueError, match=r"'<lambda>' is not finite at .*ratio"):
+        loss(torch.zeros(2), torch.zeros(2))
+
+
+def test_losses_by_name_class_and_instance():
+    assert isinstance(get_loss("mse"), MSE)
+    assert isinstance(get_loss(BCE), BCE)
+    criterion = torch.nn.BCEWithLogitsLoss()
+    assert get_loss(criterion) is criterion
+    with pytest.raises(ValueError, match=r"Did you mean 'bce'.*None trains on"):
+        get_loss("bcee")
+
+
+def test_memory_in_a_plain_torch_loop():
+    z, y, _ = batch()
+    loss = AnyLoss("f1", Sigmoid(5), memory=0.9)
+    assert "memory=0.9" in str(loss)
+    first = loss(z, y).item()
+    z2, y2, _ = batch(seed=1)
+    loss(z2, y2).backward()
+    alone = AnyLoss("f1", Sigmoid(5))
+    (expected,) = torch.autograd.grad(alone(z, y), z)
+    (with_memory,) = torch.autograd.grad(loss(z, y), z)
+    assert not torch.allclose(with_memory, expected)
+    with torch.no_grad():  # Evaluation leaves no trace.
+        assert loss(z, y).item() == pytest.approx(first)
+    loss.forget()
+    (after,) = torch.autograd.grad(loss(z, y), z)
+    torch.testing.assert_close(after, expected)
+
+
+@every_loss
+def test_nothing_at_all_is_no_error(loss):
+    assert torch.isfinite(loss(torch.zeros(0), torch.zeros(0)))
+
+
+@pytest.mark.parametrize("loss", [AnyLoss(), BCE(), Pairs(), Hybrid()], ids=str)
+def test_half_the_digits_and_none(loss):
+    z, y, _ = batch()
+    value = loss(z.bfloat16(), y).float()
+    assert value.item() == pytest.approx(loss(z, y).item(), abs=0.05)
+    with pytest.raises(TypeError, match="floating-point"):
+        loss(y.long(), y)

@@ -1,0 +1,152 @@
+"""Every step in the registry: shape, slope, symmetry; and the paper's Table 1."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from sk_anyloss.losses.steepness import valid_L_range
+from sk_anyloss.losses.steps import (
+    Cosine,
+    Linear,
+    Sigmoid,
+    check_threshold,
+    get_step,
+    step_names,
+)
+
+every_step = pytest.mark.parametrize("step", [get_step(name) for name in step_names()])
+thresholds = pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.8])
+P = torch.linspace(0, 1, 1001, dtype=torch.float64)
+
+
+@every_step
+@thresholds
+def test_decisions_lie_between_0_and_1_and_never_fall(step, threshold):
+    h = step(P, threshold)
+    assert h.min() >= 0
+    assert h.max() <= 1
+    assert (h.diff() >= -1e-15).all()
+
+
+@every_step
+@thresholds
+def test_at_the_threshold_the_decision_is_open(step, threshold):
+    h = step(torch.tensor(threshold, dtype=torch.float64), threshold)
+    expected = threshold if step == get_step("identity") else 0.5
+    assert h.item() == pytest.approx(expected)
+
+
+@every_step
+@thresholds
+def test_slope_is_the_derivative(step, threshold):
+    p = P[1:-1] + 1.2e-5  # Off the corners of the linear step.
+    e = 1e-7
+    difference = (step(p + e, threshold) - step(p - e, threshold)) / (2 * e)
+    torch.testing.assert_close(
+        step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6
+    )
+
+
+@every_step
+@thresholds
+def test_complement_is_the_step_from_the_other_side(step, threshold):
+    torch.testing.assert_close(1 - step(P, threshold), step(1 - P, 1 - threshold))
+
+
+@every_step
+@thresholds
+def test_decide_gives_value_complement_and_slope_of_logits(step, threshold):
+    z = torch.linspace(-6, 6, 601, dtype=torch.float64) + 1.2e-5
+    (h, h_not), slope = step.decide(z, threshold)
+    e = 1e-6
+    upper = step.decide(z + e, threshold)[0][0]
+    lower = step.decide(z - e, threshold)[0][0]
+    torch.testing.assert_close(h + h_not, torch.ones_like(z))
+    slope = slope * step.gain
+    torch.testing.assert_close(slope, (upper - lower) / (2 * e), rtol=1e-4, atol=1e-7)
+
+
+@every_step
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_is_kept(step, dtype):
+    parts = step.decide(torch.zeros(3, dtype=dtype))
+    assert {part.dtype for part in parts} == {dtype}
+
+
+def test_linear_step_goes_through_its_corners():
+    for t in (0.2, 0.5, 0.7):
+        m, d = min(t, 1 - t), 0.15
+        p = torch.tensor([0, t - m / 2, t, t + m / 2, 1], dtype=torch.float64)
+        h = torch.tensor([0, d, 0.5, 1 - d, 1], dtype=torch.float64)
+        torch.testing.assert_close(Linear(delta=d)(p, t), h)
+
+
+def test_cosine_step_is_flat_outside_its_band():
+    p = torch.tensor([0.0, 0.29, 0.71, 1.0])
+    assert Cosine(delta=0.2)(p).tolist() == [0, 0, 1, 1]
+    assert Cosine(delta=0.2).slope(p).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("distance", "low", "high"),
+    [
+        (0.1, 5.50, 91.84),
+        (0.01, 9.38, 74.97),
+        (0.001, 13.85, 73.62),
+        (1e-14, 64.48, 73.47),
+        (1e-15, 69.08, 73.47),
+        (1e-16, 73.69, 73.47),
+    ],
+)
+def test_table_1_of_the_paper(distance, low, high):
+    computed = valid_L_range(distance)
+    assert math.ceil(computed[0] * 100) / 100 == low
+    assert math.floor(computed[1] * 100) / 100 == high
+
+
+@pytest.mark.parametrize("distance", [0.1, 0.01, 0.001])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_beyond_the_valid_range_the_amplifier_rounds_or_weakens(distance, dtype):
+    low, high = valid_L_range(distance, dtype)
+    p = torch.tensor(1 - distance, dtype=dtype)
+    assert Sigmoid(high * 1.01)(p) == 1
+    assert Sigmoid(high * 0.99)(p) < 1
+    assert Sigmoid(low * 1.01)(p) > p
+    assert Sigmoid(low * 0.99)(p) < p
+
+
+def test_numpy_dtypes_are_known():
+    assert valid_L_range(0.1, np.float32) == valid_L_range(0.1, torch.float32)
+    assert valid_L_range(0.1, "float64") == valid_L_range(0.1)
+
+
+@pytest.mark.parametrize("distance", [0, 0.5, 1])
+def test_distance_must_lie_inside(distance):
+    with pytest.raises(ValueError, match="distance"):
+        valid_L_range(distance)
+
+
+@pytest.mark.parametrize("L", [0, -1, math.inf, math.nan])
+def test_L_must_be_positive(L):
+    with pytest.raises(ValueError, match="L must be positive"):
+        Sigmoid(L)
+
+
+@pytest.mark.parametrize("make", [Linear, Cosine])
+@pytest.mark.parametrize("delta", [0, -0.1, math.inf])
+def test_delta_must_leave_a_slope(make, delta):
+    with pytest.raises(ValueError, match="delta"):
+        make(delta)
+
+
+def test_unknown_step():
+    with pytest.raises(ValueError, match=r"Did you mean 'linear'.*cosine, identity"):
+        get_step("linaer")
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.2, 2, "0.5", None])
+def test_threshold_must_lie_inside(threshold):
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        check_threshold(threshold)

@@ -1,0 +1,208 @@
+"""Metrics over thresholds: against scikit-learn, autograd and brute force."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+from sk_anyloss import AnyLossClassifier, AnyLossNet, metric_score, metric_scorer
+from sk_anyloss.losses import AnyLoss, Pairs
+from sk_anyloss.losses.steps import get_step, step_names
+from sk_anyloss.metrics import AtLeast, curve_names, get_metric
+from sk_anyloss.metrics.curves import counts_at_every_score
+from sk_anyloss.training.mlp import MLP
+
+every_curve = pytest.mark.parametrize("name", curve_names())
+REFERENCE = {
+    "roc_auc": sklearn.metrics.roc_auc_score,
+    "average_precision": sklearn.metrics.average_precision_score,
+}
+
+
+def rows(seed, n=40):
+    """Scores with ties, labels of both classes, weights."""
+    rng = np.random.default_rng(seed)
+    y = np.append(rng.integers(0, 2, n - 2), [0, 1])
+    return rng.integers(0, 12, n) / 4 - 1, y, rng.integers(1, 4, n).astype(float)
+
+
+@every_curve
+@given(seed=st.integers(0, 2**16))
+def test_equal_to_scikit_learn(name, seed):
+    scores, y, w = rows(seed)
+    for weight in (None, w):
+        expected = REFERENCE[name](y, scores, sample_weight=weight)
+        found = metric_score(y, scores, metric=name, sample_weight=weight)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@every_curve
+@given(seed=st.integers(0, 2**16))
+def test_slopes_equal_autograd(name, seed):
+    curve = get_metric(name)
+    counts = np.stack(counts_at_every_score(*rows(seed)))[:, :-1]
+    tensors = torch.from_numpy(counts).requires_grad_()
+    value = curve(*tensors)
+    value.backward()
+    tn, fp, fn, tp = tensors.grad.numpy()
+    found, positives, negatives = curve.slopes(*counts)
+    assert found == pytest.approx(value.item())
+    np.testing.assert_allclose(positives, tp - fn, atol=1e-12)
+    np.testing.assert_allclose(negatives, fp - tn, atol=1e-12)
+
+
+@pytest.mark.parametrize("step", step_names())
+def test_the_soft_curve_by_its_formula(step):
+    scores, y, w = rows(3)
+    thresholds = np.linspace(0.1, 0.9, 9)
+    p = 1 / (1 + np.exp(-scores))
+    x, height, found = [0.0], [0.0], [1.0]
+    for t in thresholds[::-1]:
+        h = get_step(step)(torch.from_numpy(p), t).numpy()
+        height.append(np.average(h[y == 1], weights=w[y == 1]))
+        x.append(np.average(h[y == 0], weights=w[y == 0]))
+        found.append((w * h)[y == 1].sum() / (w * h).sum() if h.any() else 0.0)
+    x, height = np.append(x, 1.0), np.append(height, 1.0)
+    found = np.append(found, w[y == 1].sum() / w.sum())
+    tensors = [torch.from_numpy(column) for column in (scores, y, w)]
+    area = np.trapezoid(height, x)
+    assert AnyLoss("roc_auc", step)(*tensors).item() == pytest.approx(1 - area)
+    average = (np.diff(height) * found[1:]).sum()
+    loss = AnyLoss("average_precision", step)(*tensors).item()
+    assert loss == pytest.approx(1 - average)
+
+
+def by_brute_force(name, z, y, w, steepness):
+    """One minus the mean over positives, a pair at a time."""
+    total = 0.0
+    for i in np.flatnonzero(y):
+        h = 1 / (1 + np.exp(-steepness * (z - z[i])))
+        fp, tp = (w * h)[y == 0].sum(), (w * h)[y == 1].sum()
+        value = tp / (tp + fp)
+        if name == "roc_auc":
+            value = 1 - fp / w[y == 0].sum()
+        total += w[i] * value
+    return 1 - total / w[y == 1].sum()
+
+
+@every_curve
+@pytest.mark.parametrize("steepness", [0.5, 2.0])
+@pytest.mark.parametrize("at_once", [1, 100, 2**16])
+def test_pairs_by_brute_force(name, steepness, at_once, monkeypatch):
+    monkeypatch.setattr("sk_anyloss.losses.pairwise.PAIRS_AT_ONCE", at_once)
+    z, y, w = rows(5)
+    tensors = [torch.from_numpy(column) for column in (z, y, w)]
+    found = Pairs(name, steepness)(*tensors).item()
+    assert found == pytest.approx(by_brute_force(name, z, y, w, steepness))
+
+
+@given(seed=st.integers(0, 2**16))
+def test_steep_pairs_are_the_wilcoxon_mann_whitney_statistic(seed):
+    z, y, w = rows(seed)
+    tensors = [torch.from_numpy(column) for column in (z, y, w)]
+    expected = sklearn.metrics.roc_auc_score(y, z, sample_weight=w)
+    assert 1 - Pairs("roc_auc", 1e4)(*tensors).item() == pytest.approx(expected)
+
+
+def test_pairs_are_for_metrics_over_thresholds():
+    with pytest.raises(ValueError, match=r"'roc_auc' and 'average_precision', but.*f1"):
+        AnyLossClassifier("f1", loss="pairs").fit(*training_rows())
+    with pytest.raises(ValueError, match="steepness must be positive"):
+        Pairs(steepness=0)
+    with pytest.raises(ValueError, match="is a metric over thresholds"):
+        AtLeast("roc_auc", "recall")
+
+
+def test_the_area_of_one_class_is_not_defined():
+    with pytest.warns(UndefinedMetricWarning, match="rows of one class"):
+        assert np.isnan(metric_score([1, 1], [0.1, 0.2], metric="roc_auc"))
+
+
+@pytest.mark.parametrize("scores", [[0.1, np.nan], ["a", "b"]])
+def test_scores_must_be_numbers(scores):
+    with pytest.raises(ValueError, match=r"NaN|convert"):
+        metric_score([0, 1], scores, metric="roc_auc")
+
+
+def training_rows():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.15).astype(int)
+    X = rng.normal(size=(300, 4))
+    X[y == 1, 0] += 1.5
+    return X, y
+
+
+@every_curve
+@pytest.mark.parametrize("loss", [None, "pairs", "hybrid", "bce"])
+def test_trains_and_scores_through_the_estimator(name, loss):
+    X, y = training_rows()
+    model = AnyLossClassifier(name, loss=loss, random_state=0, max_epochs=40)
+    model.fit(X, y)
+    scores = model.predict_proba(X)[:, 1]
+    assert model.score(X, y) == pytest.approx(REFERENCE[name](y, scores))
+    chance = 0.5 if name == "roc_auc" else y.mean()
+    assert model.score(X, y) > chance + 0.25
+    assert cross_val_score(model, X, y, cv=3).min() > chance
+    if loss != "bce":  # Cut where as many are positive as there should be.
+        assert model.predict(X).sum() == y.sum()
+
+
+@every_curve
+def test_the_positive_class_may_be_the_first(name):
+    X, y = training_rows()
+    labels = np.array(["b", "a"])[y]
+    model = AnyLossClassifier(name, pos_label="a", random_state=0, max_epochs=30)
+    model.fit(X, labels)
+    expected = REFERENCE[name](y, model.predict_proba(X)[:, 0])
+    assert model.score(X, labels) == pytest.approx(expected)
+    w = np.arange(300.0)
+    expected = REFERENCE[name](y, model.predict_proba(X)[:, 0], sample_weight=w)
+    assert model.score(X, labels, w) == pytest.approx(expected)
+
+
+@every_curve
+@pytest.mark.parametrize("weighted", [False, True])
+def test_early_stopping_watches_the_area_of_all_held_out_rows(
+    name, weighted, monkeypatch
+):
+    monkeypatch.setattr("sk_anyloss.training.sparse.CHUNK_SAMPLES", 7)
+    X, y = training_rows()
+    w = np.random.default_rng(1).random(300) if weighted else None
+    model = AnyLossClassifier(
+        name, loss="pairs", early_stopping=True, validation_fraction=0.3,
+        n_iter_no_change=3, random_state=0,
+    )  # fmt: skip
+    model.fit(X, y, w)
+    held_out = model._prepare(y, w, X.dtype).held_out
+    index, weight = held_out.rows, held_out.weight
+    best = max(model.validation_scores_)
+    score = metric_score(
+        y[index], model.decision_function(X[index]), metric=name, sample_weight=weight
+    )
+    assert score == pytest.approx(best)
+
+
+@every_curve
+def test_the_net_scores_by_it(name):
+    X, y = training_rows()
+    module = MLP(4, random_state=0, dtype=torch.float64)
+    net = AnyLossNet(module, metric=name, random_state=0, max_epochs=20).fit(X, y)
+    assert net.score(X, y) == pytest.approx(REFERENCE[name](y, net.logits(X)))
+
+
+@every_curve
+def test_a_scorer_for_other_estimators(name):
+    X, y = training_rows()
+    model = LogisticRegression()
+    found = cross_val_score(model, X, y, scoring=metric_scorer(name))
+    np.testing.assert_allclose(found, cross_val_score(model, X, y, scoring=name))
+    labels = np.array(["b", "a"])[y]
+    model.fit(X, labels)
+    expected = REFERENCE[name](y, model.predict_proba(X)[:, 0])
+    scorer = metric_scorer(name, pos_label="a")
+    assert scorer(model, X, labels) == pytest.approx(expected)

@@ -1,0 +1,81 @@
+"""The folders of the package know of those below them only, and import at the top."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "sk_anyloss"
+#: From the lowest to the highest; a module may import from its own layer and below.
+LAYERS = (
+    "_names",
+    "metrics",
+    "losses",
+    "training",
+    "estimators",
+    "baselines",
+    "search",
+    "plain",
+    "compare",
+)
+#: Extras, which are imported where they are used.
+HEAVY = {"matplotlib", "skops", "skrub", "tqdm", "distributed", "baycomp", "pandas"}
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+
+
+def imports_of(path):
+    """Modules of the package that a file imports, and whether at its top."""
+    tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, id(node) in top
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                yield name.name, id(node) in top
+
+
+def layer_of(module):
+    return module.split(".")[1].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_imports_from_its_own_layer_and_below(path):
+    own = path.parts[0].removesuffix(".py")
+    if own not in LAYERS:  # __init__ and __main__ stand above all.
+        return
+    below = LAYERS[: LAYERS.index(own) + 1]
+    for module, _ in imports_of(path):
+        if module.startswith("sk_anyloss.") and layer_of(module) != "__version__":
+            assert layer_of(module) in below, f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_no_import_inside_a_function_breaks_a_cycle(path):
+    if path.name in ("__init__.py", "__main__.py"):
+        return
+    text = (PACKAGE / path).read_text(encoding="utf-8")
+    inside_functions = {
+        node.module
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    ours = {name for name in inside_functions if name.startswith("sk_anyloss")}
+    # Pictures and pages need matplotlib, which is an extra.
+    assert ours <= {
+        "sk_anyloss.compare.report.page",
+        "sk_anyloss.compare.report.pictures",
+    }
+
+
+def test_there_is_no_layer_that_is_not_there():
+    found = {path.parts[0].removesuffix(".py") for path in MODULES}
+    assert set(LAYERS) == found - {"__init__", "__main__"}
+
+
+def test_folders_hold_about_a_dozen_modules():
+    for folder in {path.parent for path in MODULES}:
+        modules = [path for path in MODULES if path.parent == folder]
+        assert len(modules) <= 13, folder

@@ -1,0 +1,397 @@
+"""The skorch net: any module, weights, callbacks, figures from sums, both gradients."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import torch
+from sklearn.base import clone
+from skorch import NeuralNet
+from skorch.callbacks import (
+    BatchScoring,
+    Callback,
+    Checkpoint,
+    EpochScoring,
+    Freezer,
+)
+from skorch.dataset import ValidSplit
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from sk_anyloss import AnyLossNet, metric_score
+from sk_anyloss.losses import BCE, MSE, AnyLoss
+from sk_anyloss.losses.steps import Sigmoid
+from sk_anyloss.training.mlp import MLP
+from tests.tolerances import SAME_MODEL
+
+
+def mlp(d=6, **params):
+    return MLP(d, **{"dtype": torch.float64, "random_state": 0, **params})
+
+
+class Column(nn.Module):
+    """A module as people write them: float32, output of shape (n, 1)."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 1)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, rows):
+        return self.linear(rows)
+
+
+def test_is_a_skorch_net_that_learns(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), random_state=0).fit(X, y)
+    assert isinstance(net, NeuralNet)
+    assert net.score(X, y) > 0.75
+    assert net.score(X, y) == metric_score(y, net.predict(X))
+    assert len(net.history) == 100
+    proba = net.predict_proba(X)
+    assert proba.shape == (300, 2)
+    np.testing.assert_allclose(proba.sum(1), 1)
+    assert ((proba[:, 1] > 0.5) == net.predict(X)).all()
+
+
+def test_any_module_with_a_column_of_logits(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(Column, metric="gmean", lr=0.05, random_state=0).fit(X, y)
+    assert net.score(X, y) > 0.8
+
+
+def test_a_module_given_ready_made_is_copied_so_every_fit_starts_alike(imbalanced):
+    X, y = imbalanced
+    module = mlp()
+    net = AnyLossNet(module, max_epochs=5, random_state=0)
+    before = module.layers[-1].weight.clone()
+    first = net.fit(X, y).logits(X)
+    assert (net.fit(X, y).logits(X) == first).all()
+    assert torch.equal(module.layers[-1].weight, before)
+    assert (clone(net).fit(X, y).logits(X) == first).all()
+
+
+def test_pandas_rows_labels_and_weights(imbalanced):
+    X, y = imbalanced
+    frame, labels, weight = pd.DataFrame(X), pd.Series(y), pd.Series(np.ones(300))
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(frame, labels, weight)
+    expected = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
+    np.testing.assert_allclose(net.logits(frame), expected.logits(X), **SAME_MODEL)
+
+
+def test_inputs_of_more_dimensions():
+    images = np.random.default_rng(0).normal(size=(80, 1, 4, 4)).astype("float32")
+    y = (images.mean((1, 2, 3)) > 0.1).astype(int)
+    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 1))
+    net = AnyLossNet(module, max_epochs=5).fit(images, y)
+    assert net.predict(images).shape == (80,)
+
+
+def test_several_inputs_by_name(imbalanced):
+    X, y = imbalanced
+
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(6, 1, dtype=torch.float64)
+
+        def forward(self, left, right):
+            return self.linear(torch.cat((left, right), dim=1))
+
+    inputs = {"left": X[:, :2], "right": X[:, 2:]}
+    net = AnyLossNet(Two, max_epochs=3).fit(inputs, y, sample_weight=np.ones(300))
+    assert net.predict(inputs).shape == (300,)
+
+
+def test_the_module_must_give_one_logit(imbalanced):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="one logit a row"):
+        AnyLossNet(nn.Linear(6, 2)).fit(X, y)
+
+
+def test_weight_two_is_the_row_twice(imbalanced):
+    X, y = imbalanced
+    times = np.arange(300) % 3
+    weighted = AnyLossNet(mlp(), batch_size=1.0, max_epochs=20)
+    repeated = AnyLossNet(mlp(), batch_size=1.0, max_epochs=20)
+    weighted.fit(X, y, sample_weight=times)
+    repeated.fit(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(weighted.logits(X), repeated.logits(X), **SAME_MODEL)
+
+
+class Watcher(Callback):
+    """Asks for batches, so that the net takes skorch's ordinary way."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.batches = 0
+
+    def on_batch_end(self, net, training, loss, y_pred, **kwargs):
+        assert np.isfinite(loss.item())
+        self.batches += training
+
+
+@pytest.mark.parametrize("criterion", [AnyLoss("f1"), BCE(), MSE()], ids=str)
+def test_by_hand_observed_and_by_autograd_give_one_model(criterion, imbalanced):
+    X, y = imbalanced
+    w = np.random.default_rng(0).random(300)
+    watcher = Watcher()
+    settings = {"criterion": criterion, "random_state": 0, "max_epochs": 100}
+    by_hand = AnyLossNet(mlp(), **settings).fit(X, y, sample_weight=w)
+    observed = AnyLossNet(mlp(), callbacks=[watcher], **settings)
+    observed.fit(X, y, sample_weight=w)
+    by_autograd = AnyLossNet(mlp(), **settings).initialize()
+    by_autograd.by_hand_ = False
+    by_autograd.partial_fit(X, y, sample_weight=w)
+    assert by_hand.by_hand_
+    assert watcher.batches == 500
+    for other in (observed, by_autograd):
+        np.testing.assert_allclose(by_hand.logits(X), other.logits(X), **SAME_MODEL)
+    losses = [net.history[:, "train_loss"] for net in (by_hand, observed, by_autograd)]
+    np.testing.assert_allclose(losses[1], losses[0], **SAME_MODEL)
+    np.testing.assert_allclose(losses[2], losses[0], **SAME_MODEL)
+
+
+def test_equals_a_plain_torch_loop(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), batch_size=1.0, max_epochs=30, lr=0.02).fit(X, y)
+    module, loss = mlp(), AnyLoss("f1")
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
+    rows, labels = torch.tensor(X), torch.tensor(y)
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss(module(rows), labels).backward()
+        optimizer.step()
+    module.eval()
+    expected = module(rows).detach().numpy()
+    np.testing.assert_allclose(net.logits(X), expected, **SAME_MODEL)
+
+
+def test_figures_of_an_epoch_come_from_sums_not_averages(imbalanced):
+    X, y = imbalanced
+    split = ValidSplit(0.5, stratified=True, random_state=0)
+    net = AnyLossNet(
+        mlp(), lr=1e-12, max_epochs=1, train_split=split, iterator_valid__batch_size=7
+    ).fit(X, y)
+    _, valid = split(TensorDataset(torch.tensor(X)), y)
+    rows, labels = torch.tensor(X[valid.indices]), y[valid.indices]
+    net.module_.eval()
+    logits = net.module_(rows).detach()
+    row = net.history[-1]
+    assert row["valid_loss"] == pytest.approx(
+        AnyLoss("f1")(logits, torch.tensor(labels)).item()
+    )
+    assert row["valid_score"] == metric_score(labels, (logits > 0).numpy().astype(int))
+    assert "train_score" not in row
+
+
+def test_skorch_callbacks_work(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(
+        mlp(),
+        max_epochs=3,
+        random_state=0,
+        train_split=ValidSplit(5, stratified=True),
+        callbacks=[
+            EpochScoring("roc_auc", lower_is_better=False, name="auc"),
+            BatchScoring("accuracy", lower_is_better=False, name="acc"),
+        ],
+    ).fit(X, y)
+    assert 0 <= net.history[-1, "auc"] <= 1
+    assert 0 <= net.history[-1, "acc"] <= 1
+
+
+def test_any_optimizer_even_one_with_a_closure(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(
+        mlp(hidden=()),
+        criterion=AnyLoss("f1", Sigmoid(10)),
+        optimizer=torch.optim.LBFGS,
+        batch_size=1.0,
+        max_epochs=5,
+        lr=0.5,
+    ).fit(X, y)
+    assert net.score(X, y) > 0.6
+    assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
+
+
+def test_a_foreign_criterion(imbalanced):
+    X, y = imbalanced
+    settings = {"max_epochs": 10, "random_state": 0}
+    foreign = AnyLossNet(mlp(), criterion=nn.BCEWithLogitsLoss, **settings).fit(X, y)
+    own = AnyLossNet(mlp(), criterion=BCE, **settings).fit(X, y)
+    np.testing.assert_allclose(foreign.logits(X), own.logits(X), **SAME_MODEL)
+    np.testing.assert_allclose(
+        foreign.history[:, "train_loss"], own.history[:, "train_loss"], **SAME_MODEL
+    )
+    with pytest.raises(ValueError, match="does not take sample_weight"):
+        foreign.fit(X, y, sample_weight=np.ones(300))
+
+
+def test_a_foreign_iterator_and_dataset(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), iterator_train=DataLoader, iterator_valid=DataLoader)
+    assert net.set_params(max_epochs=2).fit(X, y).predict(X).shape == (300,)
+    data = TensorDataset(torch.tensor(X), torch.tensor(y))
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(data)
+    assert net.predict(data).shape == (300,)
+    with pytest.raises(ValueError, match="cannot be added to a dataset"):
+        net.fit(data, sample_weight=np.ones(300))
+
+
+def test_sparse_rows(imbalanced):
+    X, y = imbalanced
+    sparse = scipy.sparse.csr_array(X)
+    nets = [AnyLossNet(mlp(), random_state=0, max_epochs=5) for _ in range(2)]
+    dense, thin = nets[0].fit(X, y), nets[1].fit(sparse, y)
+    np.testing.assert_allclose(dense.logits(X), thin.logits(sparse), **SAME_MODEL)
+
+
+@pytest.mark.parametrize("y", [[1, 2, 3], [-1, 1, 1], [[0], [1], [0]]])
+def test_labels_must_be_0_and_1(y):
+    with pytest.raises(ValueError, match="labels 0 and 1"):
+        AnyLossNet(mlp(1)).fit(np.zeros((3, 1)), np.array(y))
+
+
+def test_partial_fit_goes_on(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=4, random_state=0).fit(X, y)
+    net.partial_fit(X, y)
+    whole = AnyLossNet(mlp(), max_epochs=8, random_state=0).fit(X, y)
+    assert (net.logits(X) == whole.logits(X)).all()
+
+
+def test_the_threshold_belongs_to_loss_and_decision(imbalanced):
+    X, y = imbalanced
+    module = mlp(output_bias=np.log(0.3 / 0.7))
+    net = AnyLossNet(module, threshold=0.3, random_state=0).fit(X, y)
+    assert net.criterion_.threshold == 0.3
+    assert ((net.predict_proba(X)[:, 1] > 0.3) == net.predict(X)).all()
+    assert net.score(X, y) > 0.75
+
+
+def test_threads_and_generators_are_left_as_they_were(imbalanced, untouched_generators):
+    X, y = imbalanced
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
+        net.predict(X)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_pickles(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=3, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(net))
+    assert (copy.logits(X) == net.logits(X)).all()
+    net.partial_fit(X, y)
+    copy.partial_fit(X, y)
+    assert (copy.logits(X) == net.logits(X)).all()
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.9])
+def test_a_memory_of_earlier_batches_by_hand_and_by_autograd(memory, imbalanced):
+    X, y = imbalanced
+    settings = {
+        "criterion": AnyLoss("f1", Sigmoid(5), memory=memory),
+        "random_state": 0,
+    }
+    settings |= {"batch_size": 20, "max_epochs": 5}
+    by_hand = AnyLossNet(mlp(), **settings).fit(X, y)
+    by_autograd = AnyLossNet(mlp(), **settings).initialize()
+    by_autograd.by_hand_ = False
+    by_autograd.partial_fit(X, y)
+    np.testing.assert_allclose(by_hand.logits(X), by_autograd.logits(X), **SAME_MODEL)
+    assert by_hand.criterion_.remembered is None
+    pickle.dumps(by_hand)
+
+
+def test_with_a_memory_the_gradient_is_taken_at_the_average(imbalanced):
+    loss = AnyLoss("f1", memory=0.75)
+    first, second = torch.tensor([40.0, 4, 3, 8]), torch.tensor([30.0, 8, 7, 4])
+    assert torch.equal(loss.remember(first), first)
+    average = 0.75 * first + 0.25 * second
+    second.requires_grad_()
+    remembered = loss.remember(second)
+    torch.testing.assert_close(remembered, average)
+    loss.value(remembered).backward()
+    average.requires_grad_()
+    loss.value(average).backward()
+    torch.testing.assert_close(second.grad, average.grad)
+    with pytest.raises(ValueError, match=r"memory must lie in \[0, 1\)"):
+        AnyLoss("f1", memory=1.0)
+
+
+@pytest.mark.parametrize("callbacks", [[], [Watcher]])
+def test_frozen_layers_stay_as_they_are_and_the_rest_learns(callbacks, imbalanced):
+    X, y = imbalanced
+    callbacks = [Freezer("layers.0.*", at=3), *(make() for make in callbacks)]
+    net = AnyLossNet(mlp(), callbacks=callbacks, max_epochs=2, random_state=0)
+    net.fit(X, y)
+    before = {name: p.clone() for name, p in net.module_.named_parameters()}
+    net.partial_fit(X, y)
+    for name, parameter in net.module_.named_parameters():
+        assert torch.equal(parameter, before[name]) == name.startswith("layers.0")
+
+
+def test_an_optimiser_saved_on_the_way_can_be_gone_on_with(imbalanced, tmp_path):
+    X, y = imbalanced
+    checkpoint = Checkpoint(monitor=None, dirname=str(tmp_path), f_pickle=None)
+    settings = {"max_epochs": 4, "random_state": 0, "batch_size": 1.0}
+    first = AnyLossNet(mlp(), callbacks=[checkpoint], **settings).fit(X, y)
+    again = AnyLossNet(mlp(), **settings).initialize()
+    again.load_params(checkpoint=checkpoint)
+    steps = {float(state["step"]) for state in again.optimizer_.state.values()}
+    assert steps == {4.0}
+    again.partial_fit(X, y)
+    first.partial_fit(X, y)
+    np.testing.assert_allclose(again.logits(X), first.logits(X), **SAME_MODEL)
+
+
+def test_an_optimiser_loaded_between_epochs_is_the_one_that_goes_on(imbalanced):
+    X, y = imbalanced
+
+    class Reset(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            net.optimizer_.load_state_dict(self.state)
+
+        def on_train_begin(self, net, **kwargs):
+            self.state = copy.deepcopy(net.optimizer_.state_dict())
+
+    settings = {"max_epochs": 3, "random_state": 0, "batch_size": 1.0}
+    fast = AnyLossNet(mlp(), callbacks=[Reset()], **settings).fit(X, y)
+    slow = AnyLossNet(mlp(), callbacks=[Reset()], **settings).initialize()
+    slow.by_hand_ = False
+    slow.partial_fit(X, y)
+    np.testing.assert_allclose(fast.logits(X), slow.logits(X), **SAME_MODEL)
+
+
+@pytest.mark.parametrize("method", ["get_loss", "train_step_single"])
+def test_a_subclass_with_a_step_of_its_own_is_asked(method, imbalanced):
+    X, y = imbalanced
+    calls = []
+
+    class Own(AnyLossNet):
+        pass
+
+    def own(self, *args, **kwargs):
+        calls.append(method)
+        return getattr(AnyLossNet, method)(self, *args, **kwargs)
+
+    setattr(Own, method, own)
+    Own(mlp(), max_epochs=2, random_state=0).fit(X, y)
+    assert len(calls) == 10  # Five batches an epoch.
+
+
+def test_rows_in_reverse_are_rows(imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X[::-1], y[::-1])
+    other = AnyLossNet(mlp(), max_epochs=2, random_state=0)
+    other.fit(X[::-1].copy(), y[::-1].copy())
+    assert (net.logits(X) == other.logits(X)).all()
