@@ -17,12 +17,12 @@ from typing import Any
 from joblib import cpu_count
 
 from sk_anyloss import __version__
-from sk_anyloss.compare.comparison import ALSO
 from sk_anyloss.compare.core import check_methods, check_options, compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.model_file import saved
+from sk_anyloss.compare.results import ALSO
 from sk_anyloss.compare.run.names import distinct_names
 from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.run.store import write

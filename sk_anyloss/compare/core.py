@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import sk_anyloss
-from sk_anyloss.compare.comparison import ALSO, Comparison
+from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import describe_folds, splits
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.results import ALSO
 from sk_anyloss.compare.run.run import run
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.table import Table, make_table

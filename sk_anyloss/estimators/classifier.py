@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,15 +17,13 @@ from scipy.special import logit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from skorch.helper import predefined_split
+from sklearn.utils.validation import validate_data
 from torch import nn
 
 from sk_anyloss.estimators.decisions import DecidesByLogOdds
 from sk_anyloss.estimators.parameters import check_params
 from sk_anyloss.estimators.preparation import (
     Figures,
-    Sample,
-    as_rows,
     class_weights,
     column_figures,
     hold_out,
@@ -33,7 +31,6 @@ from sk_anyloss.estimators.preparation import (
     positive_weights,
     prior_logit,
     split_seed,
-    why_not_finite,
 )
 from sk_anyloss.losses import BCE, AnyLoss, get_loss
 from sk_anyloss.losses.base import SummedLoss
@@ -45,13 +42,15 @@ from sk_anyloss.losses.steps import (
 )
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.differentiable import NotFiniteError, check_metric
+from sk_anyloss.metrics.differentiable import check_metric
 from sk_anyloss.metrics.scoring import best_cut, evaluate_logits
 from sk_anyloss.training.batches import FULL_BATCH_ROWS, batch_rows
 from sk_anyloss.training.callbacks import FallingRate, StopOnScore
+from sk_anyloss.training.dataset import Sample, as_rows
 from sk_anyloss.training.mlp import MLP, Activation, check_hidden
-from sk_anyloss.training.net import AnyLossNet, restored_net_on_error
+from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.optimizers import get_optimizer
+from sk_anyloss.training.trainer import Phase, Task, train
 
 __all__ = ["AnyLossClassifier"]
 
@@ -63,13 +62,10 @@ class Job(NamedTuple):
     held_out: Sample | None
     seeds: list[int]
 
-
-class Phase(NamedTuple):
-    """A part of a training; early stopping may end it if it is watched."""
-
-    criterion: nn.Module
-    epochs: int
-    watched: bool
+    def within(self, index: np.ndarray) -> Job:
+        """The same samples by their places in a larger set."""
+        held_out = None if self.held_out is None else self.held_out.within(index)
+        return Job(self.sample.within(index), held_out, self.seeds)
 
 
 class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
@@ -327,13 +323,6 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before.
         """
         going_on = self.warm_start and hasattr(self, "net_")
-        if self.n_init != 1 and not going_on:
-            from sk_anyloss.estimators.stack import (
-                fit_stack,  # It is built on this module.
-            )
-
-            fit_stack([self], X, y, sample_weight=sample_weight)
-            return self
         with restored_on_error(self):
             self._fit(X, y, sample_weight, going_on)
         return self
@@ -388,12 +377,12 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         X, y = self._validate(X, y, reset=not going_on)
         job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
         if going_on:
-            net, criterion = self.net_, self._build_criterion(job.sample)
+            criterion = self._build_criterion(job.sample)
+            tasks = [self._task(self.net_, criterion, X, job, partial)]
         else:
-            net = self._build_net(X, job)
-            criterion = net.criterion_
-        self._train(net, X, job, self._phases(net, criterion, partial))
-        self._finish(net, X, job, watch=not partial)
+            tasks = self._tasks(X, job, self._figures(X, job.sample), partial)
+        train(tasks)
+        self._finish(max(tasks, key=Task.outcome), watch=not partial)
 
     def _prepare(
         self,
@@ -426,33 +415,38 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             sample, held_out = hold_out(sample, self.validation_fraction, seeds[2])
         return Job(sample, held_out, seeds)
 
-    def _train(self, net: AnyLossNet, X: Any, job: Job, phases: list[Phase]) -> None:
-        """Run the epochs; a net that was trained before goes on as we are set now."""
-        try:
-            with restored_net_on_error(net), self._cause_named(X, job.sample):
-                net.batch_size, net.verbose = self.batch_size, self.verbose
-                if net.lr != self.lr:
-                    net.set_params(lr=self.lr)
-                self._set_callbacks(net, phases)
-                for phase in phases:
-                    net.follow(phase.criterion, self.metric, self._decide_at)
-                    net.set_params(max_epochs=phase.epochs)
-                    if phase.watched and job.held_out is not None:
-                        net.train_split = predefined_split(job.held_out.dataset(X))
-                    net.partial_fit(job.sample.dataset(X))
-        finally:
-            # Held-out rows are not part of the model, and would be pickled with it.
-            net.train_split = None
+    def _tasks(
+        self, X: Any, job: Job, figures: Figures, partial: bool = False
+    ) -> list[Task]:
+        """New nets to train: one, or several that start from other weights."""
+        tasks = []
+        for start in _starts(job, 1 if partial else self.n_init):
+            net = self._build_net(X, start, figures)
+            tasks.append(self._task(net, net.criterion_, X, start, partial))
+        return tasks
 
-    @contextmanager
-    def _cause_named(self, X: Any, sample: Sample) -> Iterator[None]:
-        """Say why a training did not stay finite, as far as the data tell."""
-        try:
-            yield
-        except NotFiniteError as error:
-            encoded = self.standardize or self.n_bins is not None
-            why = why_not_finite(X, sample, encoded, self.lr)
-            raise NotFiniteError(f"{error.what}: {why}") from error
+    def _task(
+        self, net: AnyLossNet, criterion: nn.Module, X: Any, job: Job, partial: bool
+    ) -> Task:
+        """A net to train as the estimator is set now."""
+        return Task(
+            net,
+            X,
+            job.sample,
+            job.held_out,
+            self._phases(net, criterion, partial),
+            self.metric,
+            self._decide_at,
+            self.lr,
+            self.batch_size,
+            self.schedule,
+            self.n_iter_no_change,
+            self.tol,
+            self.verbose,
+            seed=job.seeds[1],
+            is_observed=bool(self.callbacks or self.verbose),
+            standardized=self.standardize or self.n_bins is not None,
+        )
 
     def _phases(
         self, net: AnyLossNet, criterion: nn.Module, partial: bool = False
@@ -468,36 +462,26 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             Phase(criterion, epochs - self.warm_up, True),
         ]
 
-    def _set_callbacks(
-        self, net: AnyLossNet, phases: list[Phase]
-    ) -> tuple[StopOnScore, FallingRate]:
-        """Tell the net's own callbacks how we are set now."""
-        own = dict(net.callbacks_)
-        stopper, rate = own["early_stopping"], own["falling_rate"]
-        stopper.patience, stopper.tol = self.n_iter_no_change, self.tol
-        total = sum(phase.epochs for phase in phases)
-        rate.begin(self.schedule if phases[-1].watched else None, total)
-        return stopper, rate
-
-    def _finish(self, net: AnyLossNet, X: Any, job: Job, watch: bool) -> None:
+    def _finish(self, task: Task, watch: bool = True) -> None:
         """Take over what was learned; ``watch`` for a model that learned nothing."""
-        self.net_ = net
+        self.net_ = net = task.net
+        X, sample = task.X, task.sample
         # An epoch that was interrupted has no figures.
         self.loss_curve_ = _column(net, "train_loss")
         self.n_iter_ = len(self.loss_curve_)
-        watched = job.held_out is not None
+        watched = task.held_out is not None
         self.validation_scores_ = _column(net, "valid_score") if watched else None
         if not watch:
             return
         goal = getattr(net.criterion_, "goal", None)
         if isinstance(goal, AtLeast):
-            self._place_at_least(goal, X, job.sample)
+            self._place_at_least(goal, X, sample)
         elif isinstance(goal, Curve):
             # It says nothing of where to cut: as many as there are positives, by
             # weights that include those of the classes.
-            by_class = replace(job.sample, own=job.sample.weight)
+            by_class = replace(sample, own=sample.weight)
             self._place(lambda tn, fp, fn, tp: -abs(fp - fn), X, by_class)
-        self._warn_if_constant(X, job.sample)
+        self._warn_if_constant(X, sample)
 
     def _place(self, metric: Metric, X: Any, sample: Sample) -> float:
         """Move the output bias to where a metric is best on the training rows."""
@@ -570,14 +554,12 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.classes_ = labels
         self.pos_label_ = labels[1] if self.pos_label is None else self.pos_label
 
-    def _build_net(
-        self, X: Any, job: Job, figures: Figures | None = None
-    ) -> AnyLossNet:
-        """A new net; ``figures`` are those of the columns, if they are known."""
+    def _build_net(self, X: Any, job: Job, figures: Figures) -> AnyLossNet:
+        """A new net; ``figures`` are those of the columns."""
         few = len(job.sample.target) <= FULL_BATCH_ROWS
         wide = X.dtype == np.float64 or few
         wide = wide and torch.device(self.device).type != "mps"  # It has no float64.
-        mean, scale, pieces = figures or self._figures(X, job.sample)
+        mean, scale, pieces = figures
         criterion = self._build_criterion(job.sample)
         if self.output_bias == "prior":
             output_bias = prior_logit(criterion, job.sample)
@@ -725,6 +707,70 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             return self.decision_threshold
         thresholds = check_thresholds(self.threshold)
         return thresholds[0] if np.ndim(self.threshold) == 0 else 0.5
+
+
+def _starts(job: Job, n: int) -> list[Job]:
+    """The same job from several initial weights and orders of samples."""
+    seeds = np.random.SeedSequence(job.seeds).generate_state((n - 1) * 2).tolist()
+    others = zip(seeds[::2], seeds[1::2], strict=True)
+    return [job] + [job._replace(seeds=[*pair, job.seeds[2]]) for pair in others]
+
+
+def figures_key(model: AnyLossClassifier, job: Job) -> Hashable:
+    """The same for jobs whose columns enter the network in the same way."""
+    sample = job.sample
+    parts = (sample.rows, sample.target, sample.weight)
+    keys = [None if part is None else hash(part.tobytes()) for part in parts]
+    return (*keys, model.standardize, model.n_bins)
+
+
+def prepare_stack(
+    models: Sequence[AnyLossClassifier],
+    X: Any,
+    y: Any,
+    rows: Sequence[np.ndarray | None],
+    weights: Sequence[np.ndarray | None],
+) -> list[list[Task]]:
+    """Tasks of estimators that learn from parts of the same samples.
+
+    Parameters
+    ----------
+    models : sequence of AnyLossClassifier
+        The estimators.
+    X, y
+        All samples, and their labels.
+    rows : sequence of arrays of int or None
+        For each estimator the samples to learn from; None for all of them.
+    weights : sequence of arrays or None
+        For each estimator the weights of all samples.
+
+    Returns
+    -------
+    tasks : list of lists of Task
+        For each estimator its tasks, of which the best one is to be kept.
+    """
+    names, (X, y) = X, models[0]._validate(X, y, reset=True)
+    figures: dict[Hashable, Figures] = {}
+    tasks = []
+    for model, index, weight in zip(models, rows, weights, strict=True):
+        model._warn_of_class_weight()
+        if model is not models[0]:
+            validate_data(model, names, skip_check_array=True)
+        if index is None:
+            job = model._prepare(y, weight, X.dtype)
+        else:
+            part = None if weight is None else weight[index]
+            job = model._prepare(y[index], part, X.dtype).within(index)
+        key = figures_key(model, job)
+        if key not in figures:
+            figures[key] = model._figures(X, job.sample)
+        tasks.append(model._tasks(X, job, figures[key]))
+    return tasks
+
+
+def take_over(model: AnyLossClassifier, tasks: Sequence[Task]) -> None:
+    """Give an estimator the net of the best of its tasks."""
+    model._finish(max(tasks, key=Task.outcome))
 
 
 def _column(net: AnyLossNet, name: str) -> list[float]:

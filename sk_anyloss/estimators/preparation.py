@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logit
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
-from sk_anyloss.training.batches import as_tensor
-from sk_anyloss.training.dataset import Samples
-from sk_anyloss.training.sparse import chunk_samples
-
-
-@dataclass
-class Sample:
-    """Rows of a data set to learn from, without a copy of them.
-
-    Parameters
-    ----------
-    rows : ndarray of int or None
-        Which rows; None for all of them.
-    target : ndarray
-        Their labels, 0 or 1.
-    weight : ndarray or None
-        Their weights to learn from; None if all are 1.
-    own : ndarray or None, default=None
-        Their weights without those of their classes, to score by.
-    """
-
-    rows: np.ndarray | None
-    target: np.ndarray
-    weight: np.ndarray | None
-    own: np.ndarray | None = None
-
-    def take(self, index: np.ndarray) -> Sample:
-        """Some of these rows."""
-        return Sample(
-            index if self.rows is None else self.rows[index],
-            self.target[index],
-            None if self.weight is None else self.weight[index],
-            None if self.own is None else self.own[index],
-        )
-
-    def chunks(self, X: Any) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """These rows of X and their weights, some at a time."""
-        for part in gen_batches(len(self.target), chunk_samples(_width(X))):
-            rows = X[part if self.rows is None else self.rows[part]]
-            yield rows, None if self.weight is None else self.weight[part]
-
-    def dataset(self, X: Any) -> Samples:
-        """These samples as the net takes them, without a copy."""
-        weight = None if self.weight is None else self.weight.astype(X.dtype)
-        return Samples(X, self.target, weight, self.rows)
-
-
-def _width(X: Any) -> int:
-    """Numbers that a sample takes in memory, of dense and of sparse samples."""
-    return math.ceil(X.nnz / X.shape[0]) if issparse(X) else X.shape[1]
+from sk_anyloss.training.dataset import Sample
 
 
 def positive_weights(y: np.ndarray, sample_weight: Any) -> tuple[Any, Any]:
@@ -266,30 +213,3 @@ def hold_out(sample: Sample, fraction: float, seed: int) -> tuple[Sample, Sample
     watched = np.zeros(len(sample.target), dtype=bool)
     watched[np.concatenate(chosen)] = True
     return sample.take(np.flatnonzero(~watched)), sample.take(np.flatnonzero(watched))
-
-
-def as_rows(X: Any) -> Any:
-    """Dense rows as a tensor, sparse ones as they are."""
-    return X if issparse(X) else as_tensor(X)
-
-
-def why_not_finite(X: Any, sample: Sample, standardized: bool, lr: float) -> str:
-    """What made a training diverge, and the way out."""
-    if not standardized:
-        largest = max(
-            float(np.abs(rows).max()) for rows, _ in sample.chunks(X) if rows.size
-        )
-        if largest > 1e6:
-            return (
-                f"X has values up to {largest:.3g} that enter the network as they are; "
-                "use standardize=True, or scale the columns."
-            )
-    if sample.weight is not None:
-        spread = sample.weight.max() / sample.weight[sample.weight > 0].min()
-        if spread > 1e6:
-            return (
-                f"the weights of the samples, with those of their classes, differ by "
-                f"a factor of {spread:.3g}; bring sample_weight and class_weight "
-                "closer together."
-            )
-    return f"lower the learning rate (lr={lr:g})."

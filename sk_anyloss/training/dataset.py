@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 from skorch.dataset import Dataset
 from skorch.utils import multi_indexing
 from torch import Tensor
@@ -24,9 +26,9 @@ from sk_anyloss.training.batches import (
     take,
 )
 from sk_anyloss.training.feed import Feed, Group
-from sk_anyloss.training.sparse import is_thin
+from sk_anyloss.training.sparse import chunk_samples, is_thin
 
-__all__ = ["Batches", "Samples"]
+__all__ = ["Batches", "Sample", "Samples", "as_rows"]
 
 
 class Samples(Dataset):
@@ -106,7 +108,8 @@ class Batches:
     Examples
     --------
     >>> import numpy as np
-    >>> from skorch.dataset import Dataset
+    >>> from sklearn.utils import gen_batches
+    from skorch.dataset import Dataset
     >>> from sk_anyloss.training.dataset import Batches
     >>> data = Dataset(np.zeros((10, 3)), np.zeros(10))
     >>> [len(y) for X, y in Batches(data, batch_size=4)]
@@ -228,3 +231,60 @@ def _take(data: Any, rows: Any) -> Any:
         return take(data, rows)
     taken = multi_indexing(data, rows)
     return as_tensor(taken.to_numpy()) if hasattr(taken, "to_numpy") else taken
+
+
+@dataclass
+class Sample:
+    """Rows of a data set to learn from, without a copy of them.
+
+    Parameters
+    ----------
+    rows : ndarray of int or None
+        Which rows; None for all of them.
+    target : ndarray
+        Their labels, 0 or 1.
+    weight : ndarray or None
+        Their weights to learn from; None if all are 1.
+    own : ndarray or None, default=None
+        Their weights without those of their classes, to score by.
+    """
+
+    rows: np.ndarray | None
+    target: np.ndarray
+    weight: np.ndarray | None
+    own: np.ndarray | None = None
+
+    def take(self, index: np.ndarray) -> Sample:
+        """Some of these rows."""
+        return Sample(
+            index if self.rows is None else self.rows[index],
+            self.target[index],
+            None if self.weight is None else self.weight[index],
+            None if self.own is None else self.own[index],
+        )
+
+    def within(self, index: np.ndarray) -> Sample:
+        """These samples by their places in a larger set, of which index is a part."""
+        chosen = index if self.rows is None else index[self.rows]
+        return Sample(chosen, self.target, self.weight, self.own)
+
+    def chunks(self, X: Any) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """These rows of X and their weights, some at a time."""
+        for part in gen_batches(len(self.target), chunk_samples(_width(X))):
+            rows = X[part if self.rows is None else self.rows[part]]
+            yield rows, None if self.weight is None else self.weight[part]
+
+    def dataset(self, X: Any) -> Samples:
+        """These samples as the net takes them, without a copy."""
+        weight = None if self.weight is None else self.weight.astype(X.dtype)
+        return Samples(X, self.target, weight, self.rows)
+
+
+def _width(X: Any) -> int:
+    """Numbers that a sample takes in memory, of dense and of sparse samples."""
+    return math.ceil(X.nnz / X.shape[0]) if issparse(X) else X.shape[1]
+
+
+def as_rows(X: Any) -> Any:
+    """Dense rows as a tensor, sparse ones as they are."""
+    return X if issparse(X) else as_tensor(X)

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from skorch.callbacks import EpochScoring
 from torch import nn
 
-import sk_anyloss.estimators.stack
+import sk_anyloss.training.trainer
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import curve_names
@@ -57,13 +57,13 @@ def assert_each_as_if_alone(
 def stacks(monkeypatch):
     """What was trained together: the number of members of each group of each stack."""
     seen = []
-    train = sk_anyloss.estimators.stack._train
+    train = sk_anyloss.training.trainer._train_together
 
     def note(groups):
         seen.append([len(group) for group in groups])
         train(groups)
 
-    monkeypatch.setattr(sk_anyloss.estimators.stack, "_train", note)
+    monkeypatch.setattr(sk_anyloss.training.trainer, "_train_together", note)
     return seen
 
 
@@ -270,7 +270,7 @@ def test_what_has_no_like_is_fitted_by_itself(stacks):
 
 
 def test_a_stack_that_would_take_too_much_memory_is_cut(stacks, monkeypatch):
-    monkeypatch.setattr(sk_anyloss.estimators.stack, "PIECE_SIZE", 64 * 6 * 3)
+    monkeypatch.setattr(sk_anyloss.training.trainer, "PIECE_SIZE", 64 * 6 * 3)
     assert_each_as_if_alone([model(L=L) for L in (2, 5, 10, 20, 73)], *DATA)
     assert [sum(groups) for groups in stacks] == [3, 2]
 

@@ -25,17 +25,17 @@ from sk_anyloss.compare.tables.table import TableError, as_frame
 from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.comparison import Comparison
+    from sk_anyloss.compare.results import Results
 
 __all__ = ["load", "predict", "save"]
 
 
-def save(comparison: Comparison, path: str | Path, method: str | None = None) -> Path:
+def save(comparison: Results, path: str | Path, method: str | None = None) -> Path:
     """Fit the winner on all samples and store it with its preprocessing and a card.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Results
         On one data set.
     path : path
         Where to; ``.skops`` is added if it is not there.
@@ -181,7 +181,7 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"label": labels, "score": scores})
 
 
-def _card(comparison: Comparison, method: str) -> str:
+def _card(comparison: Results, method: str) -> str:
     (table,) = comparison.tables
     row = comparison.table.loc[method]
     scores = "\n".join(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sk_anyloss import __version__
-from sk_anyloss.compare.comparison import shown
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.report.pictures import DARK, LIGHT, PICTURES, as_png, as_svg
+from sk_anyloss.compare.results import shown
 from sk_anyloss.compare.run.names import file_name
 from sk_anyloss.compare.run.store import make_folder, write
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.comparison import Comparison
+    from sk_anyloss.compare.results import Results
     from sk_anyloss.compare.tables.table import Table
 
 #: With what a cell begins that a spreadsheet takes for a formula.
@@ -50,7 +50,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_report(comparison: Comparison, folder: Path) -> Path:
+def write_report(comparison: Results, folder: Path) -> Path:
     """Write page, results and pictures into a folder; return the page.
 
     All of it is made before any of it is written, the page last.
@@ -94,7 +94,7 @@ def _for_spreadsheets(results: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def html_table(comparison: Comparison, data: str | None) -> str:
+def html_table(comparison: Results, data: str | None) -> str:
     """The ranking as an HTML table, with the chances against the method judged."""
     table = comparison.table_of(data)
     others = comparison.others
@@ -150,7 +150,7 @@ def _chances(verdict: Any) -> str:
     return _cell(f"{text}{bar}", verdict.better)
 
 
-def _section(comparison: Comparison, table: Table, contents: dict[str, bytes]) -> str:
+def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> str:
     """A data set; its pictures are added to what is to be written."""
     name = table.name
     parts = [
@@ -171,7 +171,7 @@ def _section(comparison: Comparison, table: Table, contents: dict[str, bytes]) -
     return "<section>" + "\n".join(parts) + "</section>"
 
 
-def _together(comparison: Comparison) -> str:
+def _together(comparison: Results) -> str:
     return (
         f"<section><h2>All {len(comparison.tables)} data sets</h2>"
         f'<p class="verdict">{html.escape(comparison.verdict())}</p>'
@@ -179,7 +179,7 @@ def _together(comparison: Comparison) -> str:
     )
 
 
-def _all_verdicts(comparison: Comparison, data: str | None) -> str:
+def _all_verdicts(comparison: Results, data: str | None) -> str:
     sentences = [str(verdict) for verdict in comparison.verdicts(data).values()]
     text = _list("", sentences)
     return f"<details><summary>Against every method</summary>{text}</details>"

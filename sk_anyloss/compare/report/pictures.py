@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from sk_anyloss.compare.methods import get_method
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.comparison import Comparison
+    from sk_anyloss.compare.results import Results
 
 __all__ = ["PICTURES", "as_png", "as_svg"]
 
@@ -84,7 +84,7 @@ def _colour(method: str, theme: dict[str, str]) -> str:
 
 @_plain_text()
 def scores(
-    comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
+    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
     """A dot a fold and the mean, a line a method, the best one on top."""
     table, folds = comparison.table_of(data), comparison.scores(data)
@@ -113,7 +113,7 @@ def scores(
 
 @_plain_text()
 def precision_recall(
-    comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
+    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
     """Curves of the best methods over all folds, and where each of them decides."""
     from sklearn.metrics import precision_recall_curve
@@ -155,7 +155,7 @@ def precision_recall(
 
 @_plain_text()
 def confusion(
-    comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
+    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
     """A confusion matrix a method, over all folds; colours by share of the class."""
     table = comparison.table_of(data).dropna(subset="mean")
@@ -187,7 +187,7 @@ def confusion(
 
 @_plain_text()
 def time_and_score(
-    comparison: Comparison, data: str | None = None, theme: dict[str, str] = LIGHT
+    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
 ) -> Figure:
     """Time of a fit against the mean score."""
     table = comparison.table_of(data).dropna(subset="mean")
