@@ -24,6 +24,7 @@ from sk_anyloss.estimators.decisions import DecidesByLogOdds
 from sk_anyloss.estimators.parameters import check_params
 from sk_anyloss.estimators.preparation import (
     Figures,
+    check_labels,
     class_weights,
     column_figures,
     hold_out,
@@ -405,7 +406,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             self._check_same_classes(labels, partial)
             self._check_same_network()
         else:
-            self._set_classes(labels)
+            self.classes_, self.pos_label_ = check_labels(labels, self.pos_label)
         target = (y == self.pos_label_).astype(dtype)
         own = weight
         weight = class_weights(self.class_weight, self.classes_, y, own, dtype)
@@ -533,26 +534,6 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                     f"A model with {name}={value!r} cannot go on with "
                     f"{name}={getattr(self, name)!r}; fit a new model for that."
                 )
-
-    def _set_classes(self, labels: np.ndarray) -> None:
-        if len(labels) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"multiclass: {len(labels)} classes, {labels[:5].tolist()}..."
-            )
-        if len(labels) < 2:
-            raise ValueError(
-                "y has only one class among the rows of positive weight, "
-                f"{labels.tolist()}, and a classifier needs two classes; partial_fit "
-                "can be told both with classes=."
-            )
-        if self.pos_label is not None and self.pos_label not in labels:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is not one of the classes "
-                f"{labels.tolist()}."
-            )
-        self.classes_ = labels
-        self.pos_label_ = labels[1] if self.pos_label is None else self.pos_label
 
     def _build_net(self, X: Any, job: Job, figures: Figures) -> AnyLossNet:
         """A new net; ``figures`` are those of the columns."""

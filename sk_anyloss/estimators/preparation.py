@@ -213,3 +213,45 @@ def hold_out(sample: Sample, fraction: float, seed: int) -> tuple[Sample, Sample
     watched = np.zeros(len(sample.target), dtype=bool)
     watched[np.concatenate(chosen)] = True
     return sample.take(np.flatnonzero(~watched)), sample.take(np.flatnonzero(watched))
+
+
+def check_labels(labels: np.ndarray, pos_label: Any) -> tuple[np.ndarray, Any]:
+    """Refuse anything but two classes, and find out which one is positive.
+
+    Parameters
+    ----------
+    labels : ndarray
+        The labels, sorted, each once.
+    pos_label : label or None
+        The positive one; None for the greater.
+
+    Returns
+    -------
+    classes : ndarray of shape (2,)
+        The labels.
+    pos_label : label
+        The positive one among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.preparation import check_labels
+    >>> check_labels(np.array(["no", "yes"]), None)[1]
+    np.str_('yes')
+    """
+    if len(labels) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"multiclass: {len(labels)} classes, {labels[:5].tolist()}..."
+        )
+    if len(labels) < 2:
+        raise ValueError(
+            "y has only one class among the rows of positive weight, "
+            f"{labels.tolist()}, and a classifier needs two classes; partial_fit "
+            "can be told both with classes=."
+        )
+    if pos_label is not None and pos_label not in labels:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not one of the classes {labels.tolist()}."
+        )
+    return labels, labels[1] if pos_label is None else pos_label

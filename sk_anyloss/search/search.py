@@ -32,7 +32,7 @@ from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_erro
 from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.estimators.parameters import check_search_params
-from sk_anyloss.estimators.preparation import split_seed
+from sk_anyloss.estimators.preparation import check_labels, split_seed
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.search.candidates import check_candidates, describe, grid
@@ -268,8 +268,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         seed, fold_seed = split_seed(self.random_state, 2)
         base = self._base(len(y), seed)
         check_classification_targets(y)
-        base._set_classes(np.unique(y))
-        self.classes_, self.pos_label_ = base.classes_, base.pos_label_
+        self.classes_, self.pos_label_ = check_labels(np.unique(y), self.pos_label)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

@@ -132,8 +132,10 @@ class Trial:
 
 
 def positive_logits(model: AnyLossClassifier, X: Any) -> np.ndarray:
-    """Logits in favour of the positive class, less the model's own cut."""
-    return model._log_odds(X) - model._cut
+    """Logits in favour of the positive class, less that of the model's threshold."""
+    favours_last = model.pos_label_ == model.classes_[1]
+    decision = model.decision_function(X)
+    return decision if favours_last else -decision
 
 
 def run_trials(
