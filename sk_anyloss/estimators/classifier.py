@@ -34,7 +34,7 @@ from sk_anyloss.estimators.preparation import (
     split_seed,
 )
 from sk_anyloss.losses import BCE, AnyLoss, get_loss
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import (
     Step,
@@ -621,7 +621,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         else:
             check_metric(self.metric)
             criterion = get_loss(self.loss, *goal)
-        if isinstance(criterion, SummedLoss):
+        if isinstance(criterion, Loss):
             if criterion is self.loss:
                 criterion = copy.deepcopy(criterion)
             weight = 1.0 if sample.weight is None else sample.weight

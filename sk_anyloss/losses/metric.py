@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from sk_anyloss._names import unknown
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss, Parts
 from sk_anyloss.losses.pairwise import Pairs
 from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
 from sk_anyloss.losses.steps import (
@@ -30,14 +29,13 @@ from sk_anyloss.losses.steps import (
     stack_steps,
 )
 from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
-from sk_anyloss.metrics.confusion import ClassWeights, confusion
+from sk_anyloss.metrics.confusion import ClassWeights
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.derivatives import value_and_slopes
 from sk_anyloss.metrics.differentiable import (
     ManyMetrics,
     check_metric,
-    has_slopes,
     not_finite,
+    slopes_of,
 )
 
 __all__ = [
@@ -58,24 +56,7 @@ __all__ = [
 CURVE_THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
 
-class _SoftDecision(torch.autograd.Function):
-    """h and 1 - h with the closed-form slope, which autograd would round to 0."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, step: Step, threshold: float) -> Any:
-        decisions, slope = step.decide(logits, threshold)
-        ctx.save_for_backward(slope * step.gain)
-        return decisions
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        (slope,) = ctx.saved_tensors
-        by_h, by_h_not = grad
-        return (by_h - by_h_not) * slope, None, None
-
-
-class AnyLoss(SummedLoss):
+class AnyLoss(Loss):
     """One minus a metric of the soft confusion matrix.
 
     ``loss = 1 - f(TN, FP, FN, TP)``, the counts being sums of soft decisions
@@ -105,8 +86,10 @@ class AnyLoss(SummedLoss):
 
     Notes
     -----
-    The loss sees the rows through four sums only, so its gradient has two numbers,
-    one for the positives and one for the negatives:
+    The statistics are the soft confusion tensor M of shape (T, K, 2, 2), for T
+    thresholds and K models: ``M[t, k, c, d]`` is the weight of samples of class c that
+    are decided as d. The loss sees the samples through these sums only, so its
+    gradient has two numbers, one for the positives and one for the negatives:
     ``dloss/dh_i = -w_i (f_TP - f_FN)`` where ``y_i = 1``, and
     ``-w_i (f_FP - f_TN)`` where ``y_i = 0``.
 
@@ -144,74 +127,54 @@ class AnyLoss(SummedLoss):
             if np.ndim(threshold) == 0:
                 self.thresholds = CURVE_THRESHOLDS
             self.thresholds = tuple(sorted(self.thresholds, reverse=True))
-        self.has_gradient = has_slopes(metric)
         self.members: ManyMetrics | None = None
+        self.slopes = slopes_of(self.metric)
 
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        parts: list[Tensor] = []
-        for threshold in self.thresholds:
-            h, h_not = _SoftDecision.apply(logits, self.step, threshold).unbind()
-            parts += confusion(h, h_not, y, sample_weight)
-        return torch.stack(parts, dim=-1)
+    def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Tensor, Any]:
+        found = [self.step.decide(logits, t) for t in self.thresholds]
+        if len(found) == 1:
+            decisions, slopes = found[0][0], found[0][1]
+        else:
+            decisions = torch.cat([decisions for decisions, _ in found])
+            slopes = torch.stack([slope for _, slope in found])
+        # From (thresholds and decisions, models, classes) to the confusion tensor.
+        M = samples.sums(decisions).unflatten(0, (-1, 2)).permute(0, 2, 3, 1)
+        return M, slopes
 
-    def value(self, sums: Tensor) -> Tensor:
-        counts = sums.unflatten(-1, (-1, 4))  # A confusion matrix for each threshold.
-        if isinstance(self.metric, Curve):
-            return 1 - self.metric(*counts.unbind(-1))
-        loss = 1 - self.metric(*counts.unbind(-1))
-        if not isinstance(loss, Tensor):  # A metric may have a constant branch.
-            loss = loss + 0 * counts.sum(-1)
-        if not torch.isfinite(loss).all():
-            raise not_finite(self.name, counts.detach().unbind(-1))
-        return loss.mean(-1)
-
-    def remember(self, sums: Tensor) -> Tensor:
+    def average(self, S: Tensor) -> Tensor:
         if not self.memory:
-            return sums
-        now, before = sums.detach(), self.remembered
-        if before is not None and before.shape == now.shape:
-            now = before + (1 - self.memory) * (now - before)
-        self.remembered = now.clone()
-        return now + (sums - sums.detach())  # The gradient is that of the batch.
+            return S
+        before = self.remembered
+        if before is not None and before.shape == S.shape:
+            S = before + (1 - self.memory) * (S - before)
+        self.remembered = S.clone()
+        return S
 
     def forget(self) -> None:
         self.remembered = None
 
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
-        if self._has_one_matrix:
-            decisions, slope = self.step.decide(logits, self.thresholds[0])
-            return rows.sums(decisions), slope
-        found = [self.step.decide(logits, t) for t in self.thresholds]
-        decisions = torch.cat([decisions for decisions, _ in found])
-        return rows.sums(decisions), [slope for _, slope in found]
-
-    @property
-    def _has_one_matrix(self) -> bool:
-        return len(self.thresholds) == 1 and not isinstance(self.metric, Curve)
-
-    def pull(self, sums: Tensor) -> tuple[Any, Any]:
+    def value_and_grad(self, S: Tensor) -> tuple[Any, Any]:
         if isinstance(self.metric, Curve):
-            return self._pull_curve(self.metric, sums)
-        if self._has_one_matrix:
-            return self._pull(sums)
-        found = [self._pull(part) for part in sums.split(2)]
+            return self._of_curve(S)
+        if len(S) == 1:
+            return self._of_matrix(S[0])
+        found = [self._of_matrix(M) for M in S]
         share = 1 / len(found)
-        factors = [(share * negs, share * poss) for _, (negs, poss) in found]
-        return share * sum(loss for loss, _ in found), factors
+        grads = [(share * negs, share * poss) for _, (negs, poss) in found]
+        return share * sum(loss for loss, _ in found), grads
 
-    def _pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
-        """Loss and factors of one threshold."""
+    def _of_matrix(self, M: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        """Loss and factors of one threshold, from a matrix for each model."""
         try:
-            if self.members is None:
-                (((fp, tp),), ((tn, fn),)) = sums.tolist()
-                value, positives, negatives = value_and_slopes(
-                    self.metric, tn, fp, fn, tp
-                )
+            if self.members is None and len(M) == 1:
+                (((tn, fp), (fn, tp)),) = M.tolist()
+                value, positives, negatives = self.slopes(tn, fp, fn, tp)
                 finite = math.isfinite(value)
             else:
-                counts = sums.to("cpu", torch.float64).numpy()
-                (fp, tp), (tn, fn) = counts.transpose(0, 2, 1)
-                value, positives, negatives = self.members(tn, fp, fn, tp)
+                counts = M.to("cpu", torch.float64).flatten(1).numpy()
+                tn, fp, fn, tp = counts.T
+                members = self.members or ManyMetrics([self.metric] * len(M))
+                value, positives, negatives = members(tn, fp, fn, tp)
                 finite = np.isfinite(value).all()
         except ArithmeticError as error:
             raise not_finite(self.name, (tn, fp, fn, tp)) from error
@@ -219,27 +182,30 @@ class AnyLoss(SummedLoss):
             raise not_finite(self.name, (tn, fp, fn, tp))
         return 1 - value, (-self.gain * negatives, -self.gain * positives)
 
-    def _pull_curve(self, curve: Curve, sums: Tensor) -> tuple[Any, Any]:
+    def _of_curve(self, S: Tensor) -> tuple[Any, Any]:
         """Loss and, for every threshold, factors of a metric over thresholds."""
-        counts = sums.to("cpu", torch.float64).unflatten(0, (-1, 2)).numpy()
-        # From thresholds, (for, against), models, classes to (K, m) for each count.
-        ((fp, tp), (tn, fn)) = counts.transpose(1, 3, 2, 0)
-        value, positives, negatives = curve.slopes(tn, fp, fn, tp)
+        counts = S.to("cpu", torch.float64).flatten(2).numpy()
+        # From thresholds, models, counts to (K, T) for each count.
+        tn, fp, fn, tp = counts.transpose(2, 1, 0)
+        value, positives, negatives = self.slopes(tn, fp, fn, tp)
         if len(value) == 1:
             value, positives, negatives = value.item(), positives[0], negatives[0]
-        factors = [
+        grads = [
             (-self.gain * negative, -self.gain * positive)
             for negative, positive in zip(negatives.T, positives.T, strict=True)
         ]
-        return 1 - value, factors
+        return 1 - value, grads
 
-    def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
-        if self._has_one_matrix:
-            super().slope(parts, factors, rows, out)
+    def backward(
+        self, cache: Any, grad: Any, samples: ClassWeights, out: Tensor
+    ) -> None:
+        if isinstance(grad, tuple):
+            super().backward(cache, grad, samples, out)
             return
         out.zero_()
-        for part, pair in zip(parts, factors, strict=True):
-            out.addcmul_(part, rows.each(*pair))
+        slopes = cache if cache.dim() == out.dim() + 1 else cache.unsqueeze(0)
+        for slope, pair in zip(slopes, grad, strict=True):
+            out.addcmul_(slope, samples.each(*pair))
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -267,7 +233,7 @@ class AnyLoss(SummedLoss):
         return text + (f", memory={self.memory}" if self.memory else "")
 
 
-class Hybrid(SummedLoss):
+class Hybrid(Loss):
     """A share of class-weighted cross-entropy, the rest one minus a metric.
 
     ``(1 - share) * weighted BCE + share * (1 - f)``, from the AnyLoss authors' later
@@ -302,10 +268,9 @@ class Hybrid(SummedLoss):
         if not 0 <= share <= 1:
             raise ValueError(f"share must lie in [0, 1], got {share!r}.")
         self.share = float(share)
-        self.bce: SummedLoss = WeightedBCE(class_weight)
-        self.of_metric: SummedLoss = AnyLoss(metric, step, threshold)
+        self.bce: Loss = WeightedBCE(class_weight)
+        self.of_metric: Loss = AnyLoss(metric, step, threshold)
         self.goal = self.of_metric.goal
-        self.has_gradient = self.of_metric.has_gradient
 
     @property
     def step(self) -> Step:
@@ -317,27 +282,24 @@ class Hybrid(SummedLoss):
         """The thresholds of the metric's part."""
         return self.of_metric.thresholds  # type: ignore[return-value]
 
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        both = (self.bce, self.of_metric)
-        return torch.cat([loss.sums(logits, y, sample_weight) for loss in both], dim=-1)
+    def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Parts, Any]:
+        found = [
+            loss.statistics(logits, samples) for loss in (self.bce, self.of_metric)
+        ]
+        return Parts(S for S, _ in found), [cache for _, cache in found]
 
-    def value(self, sums: Tensor) -> Tensor:
-        bce, metric = self.bce.value(sums[..., :4]), self.of_metric.value(sums[..., 4:])
-        return (1 - self.share) * bce + self.share * metric
-
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Any]:
-        bce, metric = self.bce.tally(logits, rows), self.of_metric.tally(logits, rows)
-        return torch.cat((bce[0], metric[0])), (bce[1], metric[1])
-
-    def pull(self, sums: Tensor) -> tuple[Any, Any]:
-        bce, metric = self.bce.pull(sums[:2]), self.of_metric.pull(sums[2:])
+    def value_and_grad(self, S: Parts) -> tuple[Any, Any]:
+        bce = self.bce.value_and_grad(S[0])
+        metric = self.of_metric.value_and_grad(S[1])
         loss = (1 - self.share) * bce[0] + self.share * metric[0]
         return loss, (bce[1], metric[1])
 
-    def slope(self, parts: Any, factors: Any, rows: ClassWeights, out: Tensor) -> None:
-        self.of_metric.slope(parts[1], factors[1], rows, out)
+    def backward(
+        self, cache: Any, grad: Any, samples: ClassWeights, out: Tensor
+    ) -> None:
+        self.of_metric.backward(cache[1], grad[1], samples, out)
         other = torch.empty_like(out)
-        self.bce.slope(parts[0], factors[0], rows, other)
+        self.bce.backward(cache[0], grad[0], samples, other)
         out.mul_(self.share).add_(other, alpha=1 - self.share)
 
     @property
@@ -353,7 +315,7 @@ class Hybrid(SummedLoss):
         return stacked
 
 
-_REGISTRY: dict[str, type[SummedLoss]] = {
+_REGISTRY: dict[str, type[Loss]] = {
     "bce": BCE,
     "focal": Focal,
     "hybrid": Hybrid,

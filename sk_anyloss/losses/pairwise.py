@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.metrics.confusion import ClassWeights
 from sk_anyloss.metrics.curves import Curve
@@ -22,23 +21,7 @@ __all__ = ["Pairs"]
 PAIRS_AT_ONCE = 2**16
 
 
-class _PairSums(torch.autograd.Function):
-    """The sums of the loss with its gradient by hand, so that no pair is kept."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, loss: Pairs, rows: ClassWeights) -> Tensor:
-        sums, slope = loss.tally(logits, rows)
-        ctx.save_for_backward(slope * rows.table.sum(1))
-        return sums
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        (slope,) = ctx.saved_tensors
-        return grad[0].unsqueeze(-1) * slope, None, None
-
-
-class Pairs(SummedLoss):
+class Pairs(Loss):
     """One minus a metric over thresholds, from all pairs with a positive row.
 
     A soft confusion matrix is taken at the logit of every positive row i, the decision
@@ -94,31 +77,22 @@ class Pairs(SummedLoss):
         self.goal = curve
         self.at_positives: Metric = type(curve).at_positives
         self.steepness = float(steepness)
-        self.has_gradient = True
 
     @property
     def kind(self) -> tuple[Any, ...]:
         return type(self), self.metric, self.steepness
 
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        rows = ClassWeights.of(y, sample_weight)
-        models = math.prod(logits.shape[:-1])
-        flat = logits.reshape(models, logits.shape[-1])
-        found = _PairSums.apply(flat, self, rows)
-        return found.T.reshape(*logits.shape[:-1], 2)
-
-    def value(self, sums: Tensor) -> Tensor:
-        return ratio(*sums.unbind(-1))
-
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
+    def statistics(
+        self, logits: Tensor, samples: ClassWeights
+    ) -> tuple[Tensor, Tensor]:
         sums = logits.new_zeros((2, len(logits)))
         slope = torch.zeros_like(logits)
-        models = len(logits) // rows.groups
-        for g in range(rows.groups):
+        models = len(logits) // samples.groups
+        for g in range(samples.groups):
             members = slice(g * models, (g + 1) * models)
             z, into = logits[members], slope[members]
-            index = [torch.nonzero(weight)[:, 0] for weight in rows.table[g]]
-            weights = [w[i] for w, i in zip(rows.table[g], index, strict=True)]
+            index = [torch.nonzero(weight)[:, 0] for weight in samples.table[g]]
+            weights = [w[i] for w, i in zip(samples.table[g], index, strict=True)]
             sides = [z[:, i] for i in index]
             loss, parts = self._of_group(sides, weights)
             sums[0, members], sums[1, members] = loss, weights[1].sum()
@@ -159,8 +133,8 @@ class Pairs(SummedLoss):
         u = (side.unsqueeze(1) - at.unsqueeze(2)) * self.steepness
         return torch.sigmoid(u), torch.sigmoid(-u)
 
-    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
-        loss, weight = sums.to("cpu", torch.float64).numpy()
+    def value_and_grad(self, S: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        loss, weight = S.to("cpu", torch.float64).numpy()
         loss, factor = ratio(loss, weight), ratio(1.0, weight)
         if len(loss) == 1:
             loss, factor = float(loss[0]), float(factor[0])

@@ -13,20 +13,18 @@ from torch.nn.functional import (
     softplus,
 )
 
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import ratio
-from sk_anyloss.metrics.confusion import ClassWeights, class_parts, weighted_sum
+from sk_anyloss.metrics.confusion import ClassWeights
 
 __all__ = ["BCE", "MSE", "Focal", "MeanLoss", "SurrogateFBeta", "WeightedBCE"]
 
 
-class MeanLoss(SummedLoss):
+class MeanLoss(Loss):
     """Weighted mean over the rows of a loss that each row has by itself.
 
-    The sums are the loss and the weight of the negatives, then of the positives.
+    The statistics, of shape (2, K, 2), are the loss and the weight of either class.
     """
-
-    has_gradient = True
 
     def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
         raise NotImplementedError
@@ -35,41 +33,28 @@ class MeanLoss(SummedLoss):
         raise NotImplementedError
 
     def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        """What the loss of a row of weight 1 counts for, in either class."""
+        """What the loss of a sample of weight 1 counts for, in either class."""
         factor = ratio(1.0, weight0 + weight1)
         return factor, factor
 
-    def of_sums(self, loss0: Any, weight0: Any, loss1: Any, weight1: Any) -> Any:
-        factor0, factor1 = self.factors(weight0, weight1)
-        return loss0 * factor0 + loss1 * factor1
-
-    def sums(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> Tensor:
-        loss = self.per_row(logits, y)
-        parts = []
-        for members in class_parts(y, sample_weight):
-            total = weighted_sum(loss, members)
-            parts += [total, weighted_sum(members).expand_as(total)]
-        return torch.stack(parts, dim=-1)
-
-    def value(self, sums: Tensor) -> Tensor:
-        return self.of_sums(*sums.unbind(-1))
-
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[Tensor, Tensor]:
-        y = rows.targets(len(logits))
-        loss = rows.sums(self.per_row(logits, y))
-        weight = rows.totals()
+    def statistics(
+        self, logits: Tensor, samples: ClassWeights
+    ) -> tuple[Tensor, Tensor]:
+        y = samples.targets(len(logits))
+        loss = samples.sums(self.per_row(logits, y))
+        weight = samples.totals()
         if len(weight) != len(loss):
             weight = weight.repeat_interleave(len(loss) // len(weight), dim=0)
         return torch.stack((loss, weight)), self.slope_per_row(logits, y)
 
-    def pull(self, sums: Tensor) -> tuple[Any, tuple[Any, Any]]:
-        if sums.shape[1] == 1:
-            (((loss0, loss1),), ((weight0, weight1),)) = sums.tolist()
+    def value_and_grad(self, S: Tensor) -> tuple[Any, tuple[Any, Any]]:
+        if S.shape[1] == 1:
+            (((loss0, loss1),), ((weight0, weight1),)) = S.tolist()
         else:
-            numbers = sums.to("cpu", torch.float64).numpy()
+            numbers = S.to("cpu", torch.float64).numpy()
             (loss0, loss1), (weight0, weight1) = numbers.transpose(0, 2, 1)
-        loss = self.of_sums(loss0, weight0, loss1, weight1)
-        return loss, self.factors(weight0, weight1)
+        factor0, factor1 = self.factors(weight0, weight1)
+        return loss0 * factor0 + loss1 * factor1, (factor0, factor1)
 
 
 class BCE(MeanLoss):

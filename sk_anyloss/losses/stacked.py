@@ -10,20 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss, Parts
 from sk_anyloss.metrics.confusion import ClassWeights
 
 __all__ = ["Mixture", "stack_losses"]
 
 
-def stack_losses(
-    criteria: Sequence[SummedLoss], groups: int, like: Tensor
-) -> SummedLoss | Mixture:
+def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | Mixture:
     """The losses of models, group by group, as one for all of their logits.
 
     Parameters
     ----------
-    criteria : sequence of SummedLoss
+    criteria : sequence of Loss
         The loss of each model; every group has the same kinds in the same order.
     groups : int
         Number of groups of models that look at the same rows.
@@ -32,8 +30,8 @@ def stack_losses(
 
     Returns
     -------
-    loss : SummedLoss or Mixture
-        What has ``tally``, ``remember``, ``pull`` and ``slope`` for logits (K, n).
+    loss : Loss or Mixture
+        With the three steps for logits (K, n).
 
     Examples
     --------
@@ -52,16 +50,6 @@ def stack_losses(
     return Mixture(criteria, groups, like)
 
 
-class _Sums(tuple):
-    """The sums of each kind, which add up kind by kind."""
-
-    def __add__(self, other: Any) -> _Sums:
-        return _Sums(a + b for a, b in zip(self, other, strict=True))
-
-    def __radd__(self, zero: int) -> _Sums:
-        return self
-
-
 class Mixture:
     """Losses of several kinds, each for its own models in every group.
 
@@ -71,9 +59,7 @@ class Mixture:
         As for :func:`stack_losses`.
     """
 
-    def __init__(
-        self, criteria: Sequence[SummedLoss], groups: int, like: Tensor
-    ) -> None:
+    def __init__(self, criteria: Sequence[Loss], groups: int, like: Tensor) -> None:
         self.groups, self.models = groups, len(criteria) // groups
         self.parts: list[tuple[slice, Any]] = []
         stop = 0
@@ -90,38 +76,47 @@ class Mixture:
     def _by_group(self, values: Tensor) -> Tensor:
         return values.view(self.groups, self.models, values.shape[-1])
 
-    def tally(self, logits: Tensor, rows: ClassWeights) -> tuple[_Sums, list[Any]]:
-        """Sums and slopes of a batch, of each kind."""
+    def statistics(
+        self, logits: Tensor, samples: ClassWeights
+    ) -> tuple[Parts, list[Any]]:
+        """Statistics and caches of a batch, of each kind."""
         grouped, n = self._by_group(logits), logits.shape[-1]
         found = [
-            loss.tally(grouped[:, places].reshape(-1, n), rows)
+            loss.statistics(grouped[:, places].reshape(-1, n), samples)
             for places, loss in self.parts
         ]
-        return _Sums(sums for sums, _ in found), [slope for _, slope in found]
+        return Parts(S for S, _ in found), [cache for _, cache in found]
 
-    def remember(self, sums: _Sums) -> _Sums:
-        """What the gradient of a training step is taken at."""
-        pairs = zip(self.parts, sums, strict=True)
-        return _Sums(loss.remember(part) for (_, loss), part in pairs)
+    def reduce(self, S: Parts) -> Parts:
+        """What was summed elsewhere, kind by kind."""
+        return self._each("reduce", S)
 
-    def pull(self, sums: _Sums) -> tuple[np.ndarray, list[Any]]:
-        """Losses of shape (K,), and the factors of each kind."""
+    def average(self, S: Parts) -> Parts:
+        """Where the gradient of a training step is taken, kind by kind."""
+        return self._each("average", S)
+
+    def _each(self, method: str, S: Parts) -> Parts:
+        pairs = zip(self.parts, S, strict=True)
+        return Parts(getattr(loss, method)(part) for (_, loss), part in pairs)
+
+    def value_and_grad(self, S: Parts) -> tuple[np.ndarray, list[Any]]:
+        """Losses of shape (K,), and the derivatives of each kind."""
         losses = np.empty((self.groups, self.models))
-        factors = []
-        for (places, loss), part in zip(self.parts, sums, strict=True):
-            value, pair = loss.pull(part)
+        grads = []
+        for (places, loss), part in zip(self.parts, S, strict=True):
+            value, grad = loss.value_and_grad(part)
             losses[:, places] = np.reshape(value, (self.groups, -1))
-            factors.append(pair)
-        return losses.ravel(), factors
+            grads.append(grad)
+        return losses.ravel(), grads
 
-    def slope(
-        self, parts: list[Any], factors: list[Any], rows: ClassWeights, out: Tensor
+    def backward(
+        self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor
     ) -> None:
         """Write the derivatives by the logits, (K, n), into a tensor."""
         grouped, n = self._by_group(out), out.shape[-1]
-        found = zip(self.parts, parts, factors, strict=True)
-        for (places, loss), part, factor in found:
+        found = zip(self.parts, caches, grads, strict=True)
+        for (places, loss), cache, grad in found:
             into = grouped[:, places]
             own = torch.empty_like(into, memory_format=torch.contiguous_format)
-            loss.slope(part, factor, rows, own.view(-1, n))
+            loss.backward(cache, grad, samples, own.view(-1, n))
             into.copy_(own)

@@ -61,22 +61,23 @@ class Step:
         raise NotImplementedError
 
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
-        """From logits: the decision h with its complement 1 - h, and dh/dlogit / gain.
+        """From logits: the decisions 1 - h and h, and the slope dh/dlogit / gain.
 
-        The first has the shape (2, ...). No difference of nearly equal numbers is taken
-        on the way, so neither the complement nor the slope is lost to rounding: with
-        p = sigmoid(z), ``dh/dz = H'(p) p (1 - p)`` and ``1 - p = sigmoid(-z)``.
+        The first has the shape (2, ...), an entry for each class that can be decided
+        for. No difference of nearly equal numbers is taken on the way, so neither of
+        them nor the slope is lost to rounding: with p = sigmoid(z),
+        ``dh/dz = H'(p) p (1 - p)`` and ``1 - p = sigmoid(-z)``.
 
         Examples
         --------
         >>> import torch
         >>> from sk_anyloss.losses.steps import Sigmoid
-        >>> (h, h_not), slope = Sigmoid(L=73).decide(torch.tensor(6.9))
+        >>> (h_not, h), slope = Sigmoid(L=73).decide(torch.tensor(6.9))
         >>> h.item(), h_not.item() > 0, slope.item() > 0
         (1.0, True, True)
         """
         p, p_not = torch.sigmoid(logit), torch.sigmoid(-logit)
-        decisions = torch.stack((self(p, threshold), self(p_not, 1 - threshold)))
+        decisions = torch.stack((self(p_not, 1 - threshold), self(p, threshold)))
         return decisions, self.slope(p, threshold) * p * p_not
 
     def open_range(self, threshold: float = 0.5) -> tuple[float, float]:
@@ -160,7 +161,7 @@ class Sigmoid(Step):
         else:
             e = torch.rsub(p, L * threshold, alpha=L).exp_()
         decisions = logit.new_empty((2, *logit.shape))
-        h, h_not = decisions.unbind()
+        h_not, h = decisions.unbind()
         torch.add(e, 1, out=h).reciprocal_()
         torch.mul(e, h, out=h_not)
         slope = p.addcmul_(p, p, value=-1)  # p (1 - p)
@@ -173,7 +174,7 @@ class Sigmoid(Step):
         e += self.L * threshold
         np.exp(e, out=e)
         decisions = np.empty((2, *logit.shape), logit.dtype)
-        h, h_not = decisions
+        h_not, h = decisions
         np.add(e, 1, out=h)
         np.reciprocal(h, out=h)
         np.multiply(e, h, out=h_not)
@@ -381,7 +382,7 @@ class LogitSigmoid(Step):
     def decide(self, logit: Tensor, threshold: float = 0.5) -> tuple[Tensor, Tensor]:
         u = self._u(logit, threshold)
         h, h_not = torch.sigmoid(u), torch.sigmoid(-u)
-        return torch.stack((h, h_not)), h * h_not
+        return torch.stack((h_not, h)), h * h_not
 
 
 _REGISTRY: dict[str, type[Step]] = {

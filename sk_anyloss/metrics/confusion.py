@@ -7,6 +7,7 @@ models, several classes) are kept. The functions take numpy arrays and tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -155,9 +156,12 @@ class ClassWeights:
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:
-        """From the labels and weights, of shape (n,), of one group."""
-        table = torch.stack(class_parts(y, sample_weight)).unsqueeze(0)
-        return cls(table, y.unsqueeze(0), even=sample_weight is None)
+        """From labels and weights of shape (n,), or (..., n) for several groups."""
+        y = y.reshape(math.prod(y.shape[:-1]), y.shape[-1])
+        if sample_weight is not None:
+            sample_weight = sample_weight.reshape(y.shape)
+        table = torch.stack(class_parts(y, sample_weight), dim=1)
+        return cls(table, y, even=sample_weight is None)
 
     def sums(self, values: Tensor) -> Tensor:
         """Sums of values (K, n), for K models, over either class: (K, 2).

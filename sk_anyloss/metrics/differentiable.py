@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -22,7 +23,11 @@ __all__ = [
     "check_metric",
     "has_slopes",
     "not_finite",
+    "slopes_of",
 ]
+
+#: ``slopes(tn, fp, fn, tp) -> value, positives, negatives``.
+Slopes: TypeAlias = Callable[..., "tuple[Any, Any, Any]"]
 
 
 class NotFiniteError(ValueError):
@@ -163,6 +168,52 @@ def has_slopes(metric: str | Metric) -> bool:
     return look(get_metric(metric))
 
 
+def slopes_of(metric: Metric) -> Slopes:
+    """What finds the value of a metric and its derivatives by the decisions.
+
+    Parameters
+    ----------
+    metric : callable
+        ``f(tn, fp, fn, tp)``, or a :class:`sk_anyloss.metrics.curves.Curve`.
+
+    Returns
+    -------
+    slopes : callable
+        ``slopes(tn, fp, fn, tp) -> value, positives, negatives``, in closed form, or by
+        autograd for functions that only tensors go through.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.metrics.differentiable import slopes_of
+    >>> slopes_of(lambda tn, fp, fn, tp: torch.sqrt(tp))(1.0, 2.0, 3.0, 4.0)
+    (2.0, 0.25, 0.0)
+    """
+    if not has_slopes(metric):
+        return partial(_slopes_by_autograd, metric)
+    if isinstance(metric, Curve):
+        return metric.slopes
+    return partial(value_and_slopes, metric)
+
+
+def _slopes_by_autograd(metric: Metric, *counts: Any) -> tuple[Any, Any, Any]:
+    with torch.inference_mode(False), torch.enable_grad():
+        table = torch.tensor(np.array(counts, dtype=float), requires_grad=True)
+        value = metric(*table)
+        if not isinstance(value, Tensor) or value.grad_fn is None:
+            # A metric may have a constant branch.
+            shape = table[0].shape[:-1] if isinstance(metric, Curve) else table[0].shape
+            value = torch.zeros(shape, dtype=table.dtype) + value + 0 * table.sum()
+        (grads,) = torch.autograd.grad(value.sum(), table)
+    tn, fp, fn, tp = grads
+    results = value.detach(), tp - fn, fp - tn
+    if value.dim() == 0:
+        a, b, c = (result.item() for result in results)
+        return a, b, c
+    a, b, c = (result.numpy() for result in results)
+    return a, b, c
+
+
 class ManyMetrics:
     """The metrics of a stack of models, each of them asked once for all its models."""
 
@@ -171,6 +222,7 @@ class ManyMetrics:
         for metric in metrics:
             if metric not in self.metrics:
                 self.metrics.append(metric)
+        self.slopes = [slopes_of(metric) for metric in self.metrics]
         self.indices = [
             np.array([i for i, other in enumerate(metrics) if other == metric])
             for metric in self.metrics
@@ -180,17 +232,17 @@ class ManyMetrics:
         """Values and slopes, of shape (3, K), for four counts of shape (K,)."""
         table = np.stack(counts)
         result = np.empty((3, table.shape[1]))
-        for metric, index in zip(self.metrics, self.indices, strict=True):
-            result[:, index] = _of_many(metric, table[:, index])
+        for slopes, index in zip(self.slopes, self.indices, strict=True):
+            result[:, index] = _of_many(slopes, table[:, index])
         return result
 
 
-def _of_many(metric: Metric, counts: np.ndarray) -> np.ndarray:
+def _of_many(slopes: Slopes, counts: np.ndarray) -> np.ndarray:
     result = np.empty((3, counts.shape[1]))
     try:
         with np.errstate(all="ignore"):
-            result[:] = np.broadcast_arrays(*value_and_slopes(metric, *counts))
-    except ValueError:  # It has a branch, which an array cannot take.
+            result[:] = np.broadcast_arrays(*slopes(*counts))
+    except (ValueError, RuntimeError):  # It has a branch, which an array cannot take.
         for i, column in enumerate(counts.T):
-            result[:, i] = value_and_slopes(metric, *column.tolist())
+            result[:, i] = slopes(*column.tolist())
     return result

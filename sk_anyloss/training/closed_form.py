@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import SummedLoss
+from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.stacked import stack_losses
 from sk_anyloss.metrics.confusion import ClassWeights
 from sk_anyloss.training.batches import Rows
@@ -43,8 +43,7 @@ def supports(module: Any, criterion: Any) -> bool:
         type(module) is MLP
         and module.layers[0].weight.dtype in (torch.float32, torch.float64)
         and module.activation in ACTIVATIONS
-        and isinstance(criterion, SummedLoss)
-        and criterion.has_gradient
+        and isinstance(criterion, Loss)
     )
 
 
@@ -139,7 +138,7 @@ class ClosedForm:
     modules : MLP or sequence of MLP
         The networks, of one shape. While they are in here, their parameters and
         gradients are views of ``flat``; :meth:`release` gives them their own again.
-    criteria : SummedLoss or sequence of SummedLoss
+    criteria : Loss or sequence of Loss
         The loss of each, such that :func:`supports` says yes.
     groups : int, default=1
         Number of groups of rows: K / groups networks in a row share theirs.
@@ -163,11 +162,11 @@ class ClosedForm:
     def __init__(
         self,
         modules: MLP | Sequence[MLP],
-        criteria: SummedLoss | Sequence[SummedLoss],
+        criteria: Loss | Sequence[Loss],
         groups: int = 1,
     ) -> None:
         modules = [modules] if isinstance(modules, MLP) else modules
-        criteria = [criteria] if isinstance(criteria, SummedLoss) else criteria
+        criteria = [criteria] if isinstance(criteria, Loss) else criteria
         first = modules[0]
         self.flat = FlatModules(modules)
         self.flat.adopt()
@@ -214,19 +213,24 @@ class ClosedForm:
             The loss of each network; a float for one.
         logits : tensor of shape (K, n)
             The logits before the step, of the last piece.
-        sums : tensor
-            What the loss adds up over rows, as its ``tally`` gives it.
+        S : Statistics
+            What the loss adds up over samples.
         """
         if len(batch) > 1:
             return self._in_pieces(batch)
         rows = batch[0]
         rooms = self._forward(rows, self._normalize)
         logits = rooms[-1].logits
-        sums, slope = self.criterion.tally(logits, rows.classes)
-        loss, factors = self.criterion.pull(self.criterion.remember(sums))
-        self.criterion.slope(slope, factors, rows.classes, rooms[-1].slope)
+        S, cache = self.criterion.statistics(logits, rows.classes)
+        loss, grad = self._value_and_grad(S)
+        self.criterion.backward(cache, grad, rows.classes, rooms[-1].slope)
         self._backward(rows, rooms, self._norm_gradient)
-        return loss, logits, sums
+        return loss, logits, S
+
+    def _value_and_grad(self, S: Any) -> tuple[Any, Any]:
+        """Loss and derivative of the statistics, at their average over batches."""
+        criterion = self.criterion
+        return criterion.value_and_grad(criterion.average(criterion.reduce(S)))
 
     def _forward(self, rows: Rows, normalize: Callable[..., Any]) -> list[_Room]:
         """From rows to logits, unless ``normalize`` says that it has seen enough."""
@@ -375,23 +379,23 @@ class ClosedForm:
         loss = self.criterion
         if loss.is_additive:
             parts = zip(logits, batch, strict=True)
-            sums: Any = sum(loss.tally(z, rows.classes)[0] for z, rows in parts)
-            value, factors = loss.pull(loss.remember(sums))
+            S: Any = sum(loss.statistics(z, rows.classes)[0] for z, rows in parts)
+            value, grad = self._value_and_grad(S)
 
             def write_again(i: int, room: _Room) -> None:
                 classes = batch[i].classes
-                slope = loss.tally(room.logits, classes)[1]
-                loss.slope(slope, factors, classes, room.slope)
+                cache = loss.statistics(room.logits, classes)[1]
+                loss.backward(cache, grad, classes, room.slope)
 
-            return value, sums, write_again
-        # The logits are a small part of what the rows take.
+            return value, S, write_again
+        # The logits are a small part of what the samples take.
         together = torch.cat([z.clone() for z in logits], dim=-1)
         classes = ClassWeights.join(rows.classes for rows in batch)
-        sums, slope = loss.tally(together, classes)
-        value, factors = loss.pull(loss.remember(sums))
-        loss.slope(slope, factors, classes, out=together)
+        S, cache = loss.statistics(together, classes)
+        value, grad = self._value_and_grad(S)
+        loss.backward(cache, grad, classes, out=together)
         slopes = together.split([rows.n for rows in batch], dim=-1)
-        return value, sums, lambda i, room: room.slope.copy_(slopes[i])
+        return value, S, lambda i, room: room.slope.copy_(slopes[i])
 
     def _normalize_as_known(self, room: _Room, rows: Rows) -> None:
         torch.sub(room.z_group, room.norm.mean, out=room.normal)

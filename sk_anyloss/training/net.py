@@ -22,7 +22,7 @@ from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
 from sk_anyloss.losses import AnyLoss
-from sk_anyloss.losses.base import SummedLoss, align
+from sk_anyloss.losses.base import Loss, align
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.metrics.confusion import ClassWeights, confusion
@@ -69,10 +69,10 @@ def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, An
     totals: Any = 0
     with full_precision(engine.flat.values.device):
         for batch in batches:
-            last, _, sums = engine(batch)
+            last, _, S = engine(batch)
             stepper.step()
-            totals = totals + sums
-    return engine.criterion.pull(totals)[0], last
+            totals = totals + S
+    return engine.criterion.value_and_grad(totals)[0], last
 
 
 @contextmanager
@@ -352,7 +352,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 raise  # skorch ends the training there.
             finally:
                 self._release()
-                if isinstance(self.criterion_, SummedLoss):
+                if isinstance(self.criterion_, Loss):
                     self.criterion_.forget()
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
@@ -390,9 +390,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
             self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
             self.notify("on_batch_end", batch=batch, training=training, **step)
-            for name in ("tally", "sums", "counts"):
+            for name in ("statistics", "counts"):
                 if name in step:
-                    totals[name] = totals.get(name, 0) + step[name].detach()
+                    totals[name] = totals.get(name, 0) + step[name]
         if whole is not None:
             self.record_epoch(prefix, len(iterator), *self._figures(whole))
             return
@@ -401,10 +401,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             score = float(get_metric(self.metric)(*totals["counts"]))
             if not math.isfinite(score):
                 raise not_finite(metric_name(self.metric), totals["counts"])
-        if "tally" in totals:
-            loss = self.criterion_.pull(totals["tally"])[0]
-        else:
-            loss = self._value(totals["sums"]).item()
+        loss = self._value(totals["statistics"])
         self.record_epoch(prefix, len(iterator), loss, score)
 
     def _needs_all_logits(self) -> bool:
@@ -420,7 +417,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             for parts in zip(*batches, strict=True)
         ]
         logits, y, weight = rows
-        loss = self._value(self._sums(logits, y, {"sample_weight": weight})).item()
+        loss = self._value(self._statistics(logits, y, {"sample_weight": weight}))
         weight = None if weight is None else to_numpy(weight)
         logits, y = to_numpy(logits), to_numpy(y)
         return loss, evaluate_logits(self.metric, logits, y, weight, self._cut)
@@ -510,20 +507,19 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             engine = self._engine()
             engine.flat.adopt()  # The optimiser has dropped its gradients.
             with torch.inference_mode(), full_precision(self.device_):
-                value, logits, tally = engine([self._rows(Xi, yi)])
+                value, logits, S = engine([self._rows(Xi, yi)])
             # Copies: the engine will use its memory again.
             return {
                 "loss": torch.tensor(value),
                 "y_pred": logits[0].clone(),
-                "tally": tally,
+                "statistics": S,
             }
         logits = self.infer(Xi, **fit_params)
         loss = self.get_loss(logits, yi, X=Xi, training=True)
         with full_precision(logits.device):  # Autocast is for forward passes only.
             loss.backward()
-        with torch.no_grad():
-            sums = self._sums(logits, yi, Xi)
-        return {"loss": loss, "y_pred": logits, "sums": sums}
+        S = self._statistics(logits.detach(), yi, Xi)
+        return {"loss": loss, "y_pred": logits, "statistics": S}
 
     def _rows(self, X: Any, y: Any) -> Rows:
         y, weight = self._labels(y, X)
@@ -543,13 +539,13 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         Xi, yi = unpack_data(batch)
         with torch.no_grad():
             logits = self.infer(Xi, **fit_params)
-            sums = self._sums(logits, yi, Xi)
+            S = self._statistics(logits, yi, Xi)
             _, y, weight = align(logits, *self._labels(yi, Xi))
             decision = (logits > self._cut).to(logits.dtype)
             with full_precision(logits.device):
                 counts = torch.stack(confusion(decision, 1 - decision, y, weight))
-        loss = self._value(sums)
-        return {"loss": loss, "y_pred": logits, "sums": sums, "counts": counts}
+        loss = torch.tensor(self._value(S))
+        return {"loss": loss, "y_pred": logits, "statistics": S, "counts": counts}
 
     def get_loss(
         self, y_pred: Tensor, y_true: Any, X: Any = None, training: bool = False
@@ -558,10 +554,11 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
         A subclass that changes it is trained on what it returns, by autograd.
         """
-        sums = self._sums(y_pred, y_true, X)
-        if training and isinstance(self.criterion_, SummedLoss):
-            sums = self.criterion_.remember(sums)
-        return self._value(sums)
+        logits, y, weight = align(y_pred, *self._labels(y_true, X))
+        if not isinstance(self.criterion_, Loss):
+            return self._foreign_loss(logits, y, weight)
+        with torch.set_grad_enabled(training and torch.is_grad_enabled()):
+            return self.criterion_.of_batch(logits, ClassWeights.of(y, weight))
 
     def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
         weight = X.get("sample_weight") if isinstance(X, dict) else None
@@ -575,27 +572,33 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             sparse_tensor(x, self.device_) if issparse(x) else to_tensor(x, self.device)
         )
 
-    def _sums(self, logits: Tensor, y: Any, X: Any) -> Tensor:
+    @torch.no_grad()
+    def _statistics(self, logits: Tensor, y: Any, X: Any) -> Any:
+        """What the loss adds up over the samples of a batch."""
         logits, y, weight = align(logits, *self._labels(y, X))
-        if isinstance(self.criterion_, SummedLoss):
-            with full_precision(logits.device):
-                return self.criterion_.sums(logits, y, weight)
-        if weight is None:
-            loss = self.criterion_(logits, y)
-        elif "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
-            loss = self.criterion_(logits, y, sample_weight=weight)
-        else:
-            raise ValueError(
-                f"The criterion {type(self.criterion_).__name__} does not take "
-                "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
-            )
-        # All there is to add up of a foreign criterion is its mean over the batch.
-        return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
+        if not isinstance(self.criterion_, Loss):
+            # All there is to add up of a foreign criterion is its mean over the batch.
+            loss = self._foreign_loss(logits, y, weight)
+            return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
+        with full_precision(logits.device):
+            samples = ClassWeights.of(y, weight)
+            return self.criterion_.statistics(logits.unsqueeze(0), samples)[0]
 
-    def _value(self, sums: Tensor) -> Tensor:
-        if isinstance(self.criterion_, SummedLoss):
-            return self.criterion_.value(sums)
-        return ratio(*sums)
+    def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        if weight is None:
+            return self.criterion_(logits, y)
+        if "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
+            return self.criterion_(logits, y, sample_weight=weight)
+        raise ValueError(
+            f"The criterion {type(self.criterion_).__name__} does not take "
+            "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
+        )
+
+    def _value(self, S: Any) -> float:
+        """The loss that belongs to the statistics."""
+        if isinstance(self.criterion_, Loss):
+            return float(self.criterion_.value_and_grad(S)[0])
+        return float(ratio(*S.tolist()))
 
     @property
     def _cut(self) -> float:

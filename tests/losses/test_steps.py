@@ -59,10 +59,10 @@ def test_complement_is_the_step_from_the_other_side(step, threshold):
 @thresholds
 def test_decide_gives_value_complement_and_slope_of_logits(step, threshold):
     z = torch.linspace(-6, 6, 601, dtype=torch.float64) + 1.2e-5
-    (h, h_not), slope = step.decide(z, threshold)
+    (h_not, h), slope = step.decide(z, threshold)
     e = 1e-6
-    upper = step.decide(z + e, threshold)[0][0]
-    lower = step.decide(z - e, threshold)[0][0]
+    upper = step.decide(z + e, threshold)[0][1]
+    lower = step.decide(z - e, threshold)[0][1]
     torch.testing.assert_close(h + h_not, torch.ones_like(z))
     slope = slope * step.gain
     torch.testing.assert_close(slope, (upper - lower) / (2 * e), rtol=1e-4, atol=1e-7)

@@ -46,7 +46,7 @@ def assert_equal_to_autograd(module, loss, X, y, w, rtol=1e-12):
     expected = loss(expected_logits, y, w)
     expected.backward()
     torch.testing.assert_close(logits, expected_logits)
-    assert loss.pull(sums)[0] == value
+    assert loss.value_and_grad(sums)[0] == value
     assert value == pytest.approx(expected.item(), rel=rtol, abs=rtol)
     for name, parameter in module.named_parameters():
         scale = 1 + parameter.grad.abs().max().item()
