@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.steepness import valid_L_range
 from sk_anyloss.losses.steps import (
     Cosine,
@@ -16,63 +17,65 @@ from sk_anyloss.losses.steps import (
     step_names,
 )
 
-every_step = pytest.mark.parametrize("step", [get_step(name) for name in step_names()])
-thresholds = pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.8])
+every_step = pytest.mark.parametrize(
+    "step", [get_step(name) for name in step_names()], ids=str
+)
+THRESHOLDS = (0.05, 0.3, 0.5, 0.8)
 P = torch.linspace(0, 1, 1001, dtype=torch.float64)
 
 
 @every_step
-@thresholds
-def test_decisions_lie_between_0_and_1_and_never_fall(step, threshold):
-    h = step(P, threshold)
-    assert h.min() >= 0
-    assert h.max() <= 1
-    assert (h.diff() >= -1e-15).all()
+def test_decisions_rise_from_0_to_1_and_are_open_at_the_threshold(step):
+    for threshold in THRESHOLDS:
+        h = step(P, threshold)
+        assert h.min() >= 0
+        assert h.max() <= 1
+        assert (h.diff() >= -1e-15).all()
+        at = step(torch.tensor(threshold, dtype=torch.float64), threshold)
+        expected = threshold if step == get_step("identity") else 0.5
+        assert at.item() == pytest.approx(expected)
 
 
 @every_step
-@thresholds
-def test_at_the_threshold_the_decision_is_open(step, threshold):
-    h = step(torch.tensor(threshold, dtype=torch.float64), threshold)
-    expected = threshold if step == get_step("identity") else 0.5
-    assert h.item() == pytest.approx(expected)
-
-
-@every_step
-@thresholds
-def test_slope_is_the_derivative(step, threshold):
+def test_slope_is_the_derivative(step):
     p = P[1:-1] + 1.2e-5  # Off the corners of the linear step.
     e = 1e-7
-    difference = (step(p + e, threshold) - step(p - e, threshold)) / (2 * e)
-    torch.testing.assert_close(
-        step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6
-    )
+    for threshold in THRESHOLDS:
+        difference = (step(p + e, threshold) - step(p - e, threshold)) / (2 * e)
+        torch.testing.assert_close(
+            step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6
+        )
 
 
 @every_step
-@thresholds
-def test_complement_is_the_step_from_the_other_side(step, threshold):
-    torch.testing.assert_close(1 - step(P, threshold), step(1 - P, 1 - threshold))
+def test_complement_is_the_step_from_the_other_side(step):
+    for threshold in THRESHOLDS:
+        torch.testing.assert_close(1 - step(P, threshold), step(1 - P, 1 - threshold))
+
+
+def decided(step, threshold, z, label):
+    """The soft decision on each of many logits, and its slope, through a loss.
+
+    The recall of one positive is its decision, and the specificity of one negative is
+    what the decision leaves of 1.
+    """
+    z = z.clone().requires_grad_()
+    loss = AnyLoss("recall" if label else "specificity", step, threshold)
+    value = loss(z[:, None], torch.tensor([label]))
+    (gradient,) = torch.autograd.grad(value.sum(), z)
+    return (1 - value, -gradient) if label else (value, gradient)
 
 
 @every_step
-@thresholds
-def test_decide_gives_value_complement_and_slope_of_logits(step, threshold):
-    z = torch.linspace(-6, 6, 601, dtype=torch.float64) + 1.2e-5
-    (h_not, h), slope = step.decide(z, threshold)
-    e = 1e-6
-    upper = step.decide(z + e, threshold)[0][1]
-    lower = step.decide(z - e, threshold)[0][1]
-    torch.testing.assert_close(h + h_not, torch.ones_like(z))
-    slope = slope * step.gain
-    torch.testing.assert_close(slope, (upper - lower) / (2 * e), rtol=1e-4, atol=1e-7)
-
-
-@every_step
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_dtype_is_kept(step, dtype):
-    parts = step.decide(torch.zeros(3, dtype=dtype))
-    assert {part.dtype for part in parts} == {dtype}
+@pytest.mark.parametrize("n", [101, 1001], ids=["few", "many"])
+def test_losses_decide_on_logits_as_the_step_does_on_probabilities(step, n):
+    z = torch.linspace(-6, 6, n, dtype=torch.float64) + 1.2e-5
+    p = z.sigmoid()
+    for threshold in THRESHOLDS:
+        h, slope = step(p, threshold), step.slope(p, threshold) * p * (1 - p)
+        for label in (0, 1):
+            found = decided(step, threshold, z, label)
+            torch.testing.assert_close(found, (h.detach(), slope), rtol=1e-7, atol=1e-9)
 
 
 def test_linear_step_goes_through_its_corners():
