@@ -13,8 +13,10 @@ from torch import nn
 
 import sk_anyloss.training.trainer
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.losses.steps import Step
+from sk_anyloss.losses import loss_names
+from sk_anyloss.losses.steps import Cosine, Linear, LogitSigmoid, Step, Uniform
 from sk_anyloss.metrics import curve_names
+from tests.losses.losses_to_test import metric_of
 from tests.tolerances import SAME_MODEL
 
 DATA = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
@@ -153,6 +155,45 @@ def test_seeds_have_orders_of_their_own(stacks):
     assert stacks == [[1, 1, 1, 1]]
 
 
+def branching(tn, fp, fn, tp):
+    return tp / (tp + fn) if tp > 0 else 0 * tp
+
+
+#: Models that differ in the numbers that one loss or step is made with.
+UNLIKE = {
+    "sigmoid": [{"L": 5}, {"L": 73, "metric": "gmean"}],
+    "linear": [{"step": Linear(0.05)}, {"step": Linear(0.3), "metric": "f2"}],
+    "cosine": [{"step": Cosine(0.3)}, {"step": Cosine(0.6), "metric": "accuracy"}],
+    "uniform": [{"step": Uniform(0.3)}, {"step": Uniform(0.9), "metric": "jaccard"}],
+    "logit": [{"step": LogitSigmoid(1)}, {"step": LogitSigmoid(3, 0.5)}],
+    "identity": [{"step": "identity", "metric": metric} for metric in ("f1", "f2")],
+    "thresholds": [{"step": "linear", "threshold": t} for t in (0.3, 0.6)],
+    "several thresholds": [
+        {"step": "linear", "threshold": [t, 0.6], "metric": metric}
+        for t, metric in ((0.3, "f1"), (0.5, "gmean"))
+    ],
+    "curve": [{"metric": "average_precision", "L": L} for L in (5, 20)],
+    "hybrids": [
+        {"loss": "hybrid", "L": L, "metric": metric}
+        for L, metric in ((5, "f1"), (9, "f2"))
+    ],
+    "branch": [{"metric": branching, "L": L, "batch_size": 300} for L in (5, 20)],
+    **{
+        name: [
+            {"loss": name, "metric": metric_of(name), "lr": lr} for lr in (0.01, 0.03)
+        ]
+        for name in loss_names()
+    },
+}
+
+
+@pytest.mark.parametrize("kind", UNLIKE)
+def test_members_keep_the_numbers_of_their_own_loss(kind, stacks):
+    models = [model(**params) for params in UNLIKE[kind]]
+    assert_each_as_if_alone(models, *DATA)
+    assert stacks == [[2]]
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -162,15 +203,6 @@ def test_seeds_have_orders_of_their_own(stacks):
         {"standardize": False},
         {"batch_size": 1.0},
         {"batch_size": 7},
-        {"loss": "bce"},
-        {"loss": "weighted_bce"},
-        {"loss": "mse"},
-        {"loss": "focal"},
-        {"loss": "hybrid"},
-        {"step": "identity"},
-        {"step": "logit"},
-        {"step": "uniform"},
-        {"threshold": [0.3, 0.5, 0.7]},
         {"optimizer": "adamw"},
         {"optimizer": "sgd"},
         {"class_weight": "balanced"},
@@ -202,9 +234,8 @@ def test_warm_up_several_starts_and_a_falling_rate(params):
 
 
 @pytest.mark.parametrize("metric", curve_names())
-@pytest.mark.parametrize("loss", [None, "pairs", "hybrid"])
-def test_metrics_over_thresholds(metric, loss, stacks):
-    params = {"metric": metric, "loss": loss, "early_stopping": True}
+def test_metrics_over_thresholds_are_watched_on_held_out_rows(metric, stacks):
+    params = {"metric": metric, "early_stopping": True}
     models = [model(lr=lr, L=20, **params) for lr in (0.01, 0.03) for _ in FOLDS]
     assert_each_as_if_alone(models, *DATA, rows=FOLDS * 2)
     assert stacks == [[2, 2, 2]]
@@ -216,13 +247,17 @@ def test_groups_of_unequal_rows_are_filled_up():
 
 
 @pytest.mark.parametrize("loss", [None, "bce"])
-def test_rows_by_weight(loss):
+@pytest.mark.parametrize("kind", ["of each", "of all", "of the rows of each"])
+def test_rows_by_weight(loss, kind):
     weight = np.random.default_rng(0).random((3, 300))
     weight[1, ::3] = 0
-    models = [model(loss=loss) for _ in weight]
-    assert_each_as_if_alone(models, *DATA, sample_weight=weight)
-    assert_each_as_if_alone(models, *DATA, sample_weight=weight[0])
-    assert_each_as_if_alone(models, *DATA, rows=FOLDS, sample_weight=weight)
+    models = [model(loss=loss, max_epochs=4) for _ in weight]
+    assert_each_as_if_alone(
+        models,
+        *DATA,
+        rows=FOLDS if kind == "of the rows of each" else None,
+        sample_weight=weight[0] if kind == "of all" else weight,
+    )
 
 
 def test_masks_are_rows_too():
