@@ -29,8 +29,10 @@ def epoch_of(feed):
     return epoch
 
 
-@pytest.mark.parametrize("kind", ["tensor", "sparse", "float32"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "weighted"),
+    [("tensor", False), ("tensor", True), ("sparse", True), ("float32", False)],
+)
 @pytest.mark.parametrize(("block", "piece"), [(2**20, 2**20), (30, 2**20), (1, 12)])
 def test_a_feed_gives_the_same_batches_standardised(
     kind, weighted, block, piece, monkeypatch

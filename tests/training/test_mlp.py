@@ -41,14 +41,14 @@ def test_no_hidden_layer_is_a_single_layer_perceptron_started_at_zero():
     assert all((p == 0).all() for p in module.parameters())
 
 
-@pytest.mark.parametrize("activation", activation_names())
-@pytest.mark.parametrize("hidden", [(), (4,), (5, 4, 3)])
+@pytest.mark.parametrize("hidden", [(), (4,), (5, 4, 3)], ids=str)
 @pytest.mark.parametrize("batch_norm", [False, True])
-def test_one_logit_a_row_at_any_depth(activation, hidden, batch_norm):
-    module = MLP(3, hidden, activation, batch_norm, dtype=torch.float64)
-    assert module(rows()).shape == (20,)
-    assert len(module.layers) == len(hidden) + 1
-    assert len(module.norms) == (len(hidden) if batch_norm else 0)
+def test_one_logit_a_row_at_any_depth(hidden, batch_norm):
+    for activation in activation_names():
+        module = MLP(3, hidden, activation, batch_norm, dtype=torch.float64)
+        assert module(rows()).shape == (20,)
+        assert len(module.layers) == len(hidden) + 1
+        assert len(module.norms) == (len(hidden) if batch_norm else 0)
 
 
 def test_the_output_starts_at_its_bias():
