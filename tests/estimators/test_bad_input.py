@@ -91,8 +91,10 @@ def returns_float(tn, fp, fn, tp):
     return float(tp)
 
 
-@pytest.mark.parametrize("metric", [returns_nan, returns_two, returns_float])
-@pytest.mark.parametrize("loss", [None, "bce"])
+@pytest.mark.parametrize(
+    ("metric", "loss"),
+    [(returns_nan, None), (returns_two, "bce"), (returns_float, None)],
+)
 def test_a_metric_that_cannot_be_used_is_named(metric, loss):
     with pytest.raises(ValueError, match=f"The metric '{metric.__name__}'"):
         AnyLossClassifier(metric, loss=loss).fit(X, Y)

@@ -70,9 +70,15 @@ def test_a_row_of_weight_two_is_the_same_row_twice(column, n_bins, random):
     np.testing.assert_array_equal(one[twice], other)
 
 
-@pytest.mark.parametrize("batch_size", ["auto", 200])
-@pytest.mark.parametrize("hidden", [(), (4,)])
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize(
+    ("hidden", "batch_size", "kind"),
+    [
+        ((), "auto", scipy.sparse.csr_array),
+        ((4,), "auto", np.asarray),
+        ((4,), 200, scipy.sparse.csr_array),
+        ((), 200, np.asarray),
+    ],
+)
 def test_alone_in_a_stack_and_from_sparse_rows(hidden, batch_size, kind):
     def make():
         return AnyLossClassifier(
