@@ -128,7 +128,6 @@ def test_a_model_that_is_none(results, tmp_path, capsys):
         (["--methods", "none"], "Unknown method 'none'"),
         (["--also", "f1,nothing"], "Unknown metric 'nothing'"),
         (["--positive", "maybe"], "'maybe' is not in the target"),
-        (["--dask", "tcp://127.0.0.1:9"], "no Dask scheduler at 'tcp://127.0.0.1:9'"),
     ],
 )
 def test_bad_words_end_with_a_sentence(shop, tmp_path, capsys, more, message):
@@ -138,6 +137,20 @@ def test_bad_words_end_with_a_sentence(shop, tmp_path, capsys, more, message):
     assert message in error
     assert "Traceback" not in error
     assert not (output / "report.html").exists()
+
+
+def test_a_dask_scheduler_that_is_not_there(shop, tmp_path, capsys, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    client = distributed.Client
+
+    def impatient(address, timeout):
+        return client(address, timeout=0.5)
+
+    monkeypatch.setattr(distributed, "Client", impatient)
+    where = "tcp://127.0.0.1:9"
+    assert main(command(shop, tmp_path, "--quiet", "--dask", where)) == 2
+    assert f"no Dask scheduler at {where!r}" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_a_model_of_plain_numbers(tmp_path):

@@ -25,10 +25,10 @@ from sk_anyloss.compare import (
     read_table,
     register_method,
 )
-from sk_anyloss.compare import run as module
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import splits
 from sk_anyloss.compare.methods import unregister_method
+from sk_anyloss.compare.run import run as module
 from sk_anyloss.compare.run.run import make_model
 from sk_anyloss.compare.run.store import Fold, Store
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
