@@ -319,6 +319,16 @@ def test_early_stopping_goes_back_to_the_best_epoch(imbalanced):
     assert (shorter.decision_function(X) == model.decision_function(X)).all()
 
 
+def test_early_stopping_asks_for_a_rise_above_the_tolerance(imbalanced):
+    X, y = imbalanced
+    params = {"early_stopping": True, "n_iter_no_change": 4, "lr": 0.05}
+    model = fit(X, y, tol=10, **params)
+    assert model.n_iter_ == 5  # The first is the best, whatever comes after it.
+    scores = model.validation_scores_
+    assert max(scores) > scores[0]
+    assert fit(X, y, tol=0, **params).n_iter_ > 5
+
+
 def test_early_stopping_holds_out_the_share_it_is_told(imbalanced):
     X, y = imbalanced
     seen = []
