@@ -27,8 +27,10 @@ def assert_same(model, X=X, rtol=1e-9):
     return plain
 
 
-@pytest.mark.parametrize("activation", activation_names())
-@pytest.mark.parametrize("batch_norm", [True, False])
+@pytest.mark.parametrize(
+    ("activation", "batch_norm"),
+    [*((name, True) for name in activation_names()), ("tanh", False)],
+)
 def test_every_activation(activation, batch_norm):
     model = AnyLossClassifier(
         hidden=(4, 3), activation=activation, batch_norm=batch_norm, max_epochs=5,

@@ -44,4 +44,5 @@ SPECIAL = [
 KINDS = [*STEPS, *NAMED, *SPECIAL[:4]]
 #: Every metric with one step, and every other step with one metric.
 FAMILY = [*METRICS, *(loss for loss in STEPS if str(loss) != str(AnyLoss("f1")))]
-ALL_LOSSES = [*FAMILY, *CROSSES, *NAMED, *SPECIAL]
+OTHERS = [*CROSSES, *NAMED, *SPECIAL]
+ALL_LOSSES = [*FAMILY, *OTHERS]
