@@ -74,15 +74,15 @@ def few(monkeypatch):
     """One setting instead of many."""
     monkeypatch.setattr(honest, "LRS", (0.05,))
     monkeypatch.setattr(honest, "SHARES", (0.5,))
-    monkeypatch.setattr(honest, "EPOCHS", 5)
+    monkeypatch.setattr(honest, "EPOCHS", 2)
     monkeypatch.setattr(steepness, "LS", (5, 73))
     monkeypatch.setattr(steepness, "LRS", (0.05,))
     monkeypatch.setattr(steepness, "CURVES", (5, 100))
     monkeypatch.setattr(learning, "ROUNDS", 1)
     monkeypatch.setattr(learning, "ROW_EPOCHS", 1_000)
     monkeypatch.setattr(rounding, "TIMES", 2)
-    monkeypatch.setattr(published, "EPOCHS", 20)
-    monkeypatch.setattr(learning, "EPOCHS", (5, 10))
+    monkeypatch.setattr(published, "EPOCHS", 6)
+    monkeypatch.setattr(learning, "EPOCHS", (2, 4))
 
 
 @pytest.mark.filterwarnings("ignore:The model predicts")
@@ -241,7 +241,9 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         "A\n<!-- begin: table 13 -->\n| metric |"
     )
     assert len(list(tmp_path.glob("study_*.png"))) == 5
-    monkeypatch.setattr(runs, "_run_one", None)  # All is there: nothing is run.
+    # All is there: nothing is run, and the pictures need not be drawn again.
+    monkeypatch.setattr(runs, "_run_one", None)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
     main([*words, "--report"])
     again = capsys.readouterr().out
     assert again == text
