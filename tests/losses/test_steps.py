@@ -11,6 +11,7 @@ from sk_anyloss.losses.steepness import valid_L_range
 from sk_anyloss.losses.steps import (
     Cosine,
     Linear,
+    LogitSigmoid,
     Sigmoid,
     check_threshold,
     get_step,
@@ -84,6 +85,13 @@ def test_linear_step_goes_through_its_corners():
         p = torch.tensor([0, t - m / 2, t, t + m / 2, 1], dtype=torch.float64)
         h = torch.tensor([0, d, 0.5, 1 - d, 1], dtype=torch.float64)
         torch.testing.assert_close(Linear(delta=d)(p, t), h)
+
+
+def test_logit_step_by_its_formula():
+    p, t, beta, eta = P[1:-1], 0.3, 3.0, 0.5
+    z = torch.logit(p) - math.log(t / (1 - t))
+    expected = 1 / (1 + torch.exp(-beta * (z + eta)))
+    torch.testing.assert_close(LogitSigmoid(beta, eta)(p, t), expected)
 
 
 def test_cosine_step_is_flat_outside_its_band():

@@ -79,6 +79,8 @@ def test_batch_norm_is_torchs_where_rows_are_equal():
     ours, theirs = ours.double(), theirs.double()
     torch.testing.assert_close(ours(X), theirs(X))
     torch.testing.assert_close(ours.running_mean, theirs.running_mean)
+    var = X.var(0, correction=0)  # Of the batch itself, where torch divides by n - 1.
+    torch.testing.assert_close(ours.running_var, 0.9 + 0.1 * var)
     ours.eval()
     expected = (X - ours.running_mean) / (ours.running_var + ours.eps).sqrt()
     torch.testing.assert_close(ours(X), expected)
