@@ -14,7 +14,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
@@ -31,11 +30,12 @@ from sklearn.utils.validation import (
 from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.estimators.folds import inner_cv
-from sk_anyloss.estimators.parameters import check_search_params
+from sk_anyloss.estimators.parameters import check_params, check_search_params
 from sk_anyloss.estimators.preparation import check_labels, split_seed
 from sk_anyloss.metrics import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.search.candidates import check_candidates, describe, grid
+from sk_anyloss.search.candidates import check_candidates, grid
+from sk_anyloss.search.results import failure_message, results_table, score_trials
 from sk_anyloss.search.trials import Pool, Trial, run_trials
 from sk_anyloss.training.batches import FULL_BATCH_ROWS, MAX_AUTO_ROWS
 
@@ -125,7 +125,9 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         An entry for each candidate: ``params``, ``split<k>_test_score``,
         ``mean_test_score`` and ``std_test_score`` over the folds,
         ``pooled_test_score``, ``rank_test_score`` (by the pooled one),
-        ``threshold``, and ``fit_time``, its share of the time of its stack.
+        ``threshold``, ``fit_time``, its share of the time of its stack, and ``error``,
+        why it failed, or ``''``. A candidate that fails, or does not stay finite, has
+        the score NaN and is left out; only if all of them fail does ``fit`` raise.
     best_index_ : int
         The candidate with the best pooled score.
     best_params_ : dict
@@ -267,6 +269,10 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         candidates = self._candidates(X.shape[1])
         seed, fold_seed = split_seed(self.random_state, 2)
         base = self._base(len(y), seed)
+        check_params(base)
+        if self.candidates is None:  # Made from parameters of the search itself.
+            for candidate in candidates:
+                check_params(clone(base).set_params(**candidate))
         check_classification_targets(y)
         self.classes_, self.pos_label_ = check_labels(np.unique(y), self.pos_label)
         if sample_weight is not None:
@@ -397,12 +403,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         trials: list[Trial] = []
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
         for done in parallel(jobs()):
-            for trial in done:
-                if self._tunes(trial):
-                    trial.tune(pool)
-                if self.verbose:
-                    self._report(trial, pool)
-            trials += done
+            trials += [self._scored(trial, pool) for trial in done]
         if begun < len(candidates):
             warnings.warn(
                 f"time_budget={self.time_budget} was over after {begun} of "
@@ -411,7 +412,25 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
                 UserWarning,
                 stacklevel=4,
             )
+        message = failure_message(trials)
+        if all(trial.error for trial in trials):
+            raise ValueError(message)
+        if message:
+            warnings.warn(message, UserWarning, stacklevel=4)
         return trials
+
+    def _scored(self, trial: Trial, pool: Pool) -> Trial:
+        """A candidate with its threshold tuned, or as failed if it has no score."""
+        try:
+            if not trial.error and self._tunes(trial):
+                trial.tune(pool)
+            if not trial.error:
+                pool.score(trial.decisions())
+        except Exception as error:  # A metric of one's own may raise anything.
+            trial = Trial.failed(trial.params, error, trial.seconds)
+        if self.verbose:
+            self._report(trial, pool)
+        return trial
 
     def _tunes(self, trial: Trial | None = None) -> bool:
         """Whether the cut of a candidate, or of the ensemble, is tuned."""
@@ -425,46 +444,28 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         return trial.params.get("loss") not in (None, "hybrid")
 
     def _report(self, trial: Trial, pool: Pool) -> None:
+        if trial.error:
+            print(f"failed  {trial.seconds:6.2f} s  {trial.describe()}: {trial.error}")
+            return
         folds = pool.score_of_folds(trial.decisions())
         print(
             f"{metric_name(self.metric)} {pool.score(trial.decisions()):.4f} "
             f"(folds {np.nanmean(folds):.3f} +/- {np.nanstd(folds):.3f})  "
-            f"{trial.seconds:6.2f} s  {describe(trial.params)}"
+            f"{trial.seconds:6.2f} s  {trial.describe()}"
         )
 
     def _note(self, trials: list[Trial], pool: Pool) -> None:
         """Write down what became of each candidate."""
-        pooled = np.array([pool.score(trial.decisions()) for trial in trials])
-        self.scores_ = np.array(
-            [pool.score_of_folds(trial.decisions()) for trial in trials]
-        )
-        self.best_index_ = int(np.argmax(pooled))
+        self.scores_, pooled = score_trials(trials, pool)
+        self.cv_results_ = results_table(trials, self.scores_, pooled)
+        self.best_index_ = _best_first(trials, pooled)[0]
         self.best_params_ = trials[self.best_index_].params
         self.best_score_ = float(pooled[self.best_index_])
-        names = sorted({name for trial in trials for name in trial.params})
-        columns = {
-            f"param_{name}": _column([trial.params for trial in trials], name)
-            for name in names
-        }
-        splits = {
-            f"split{k}_test_score": scores for k, scores in enumerate(self.scores_.T)
-        }
-        self.cv_results_ = {
-            "params": [trial.params for trial in trials],
-            **columns,
-            **splits,
-            "mean_test_score": np.nanmean(self.scores_, axis=1),
-            "std_test_score": np.nanstd(self.scores_, axis=1),
-            "pooled_test_score": pooled,
-            "rank_test_score": rankdata(-pooled, method="min").astype(int),
-            "threshold": expit([trial.cut for trial in trials]),
-            "fit_time": np.array([trial.seconds for trial in trials]),
-        }
 
     def _choose(self, trials: list[Trial], pool: Pool, data: tuple[Any, ...]) -> None:
         """Take the best candidates, or train the best one on all rows."""
-        order = np.argsort(-self.cv_results_["pooled_test_score"], kind="stable")
-        chosen = order[: self.n_best if self.ensemble else 1].tolist()
+        order = _best_first(trials, self.cv_results_["pooled_test_score"])
+        chosen = order[: self.n_best if self.ensemble else 1]
         self.ensemble_indices_ = chosen
         self._trials = [trials[i] for i in chosen]
         self.oof_rows_, self.oof_target_ = pool.rows, pool.target
@@ -500,10 +501,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         return float(logit(self.threshold_))
 
 
-def _column(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
-    """Values of a parameter, masked where a candidate does not have it."""
-    values = np.ma.masked_all(len(params), dtype=object)
-    for i, candidate in enumerate(params):
-        if name in candidate:
-            values[i] = candidate[name]  # Not all at once: tuples would be spread out.
-    return values
+def _best_first(trials: list[Trial], pooled: np.ndarray) -> list[int]:
+    """Candidates that did not fail, from the best one; those without a score last."""
+    order = np.argsort(-pooled, kind="stable").tolist()
+    return [i for i in order if not trials[i].error]

@@ -16,6 +16,7 @@ from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.scoring import best_cut, evaluate_logits
+from sk_anyloss.search.candidates import describe
 
 __all__ = ["Pool", "Trial", "run_trials"]
 
@@ -106,6 +107,8 @@ class Trial:
         Logit above which the positive class is predicted.
     placed : ndarray of shape (n_pooled,) or None
         The logits less a cut that was tuned without the row's fold.
+    error : str, default=''
+        Why it failed; it then has no models and no logits.
     """
 
     params: dict[str, Any]
@@ -114,6 +117,21 @@ class Trial:
     seconds: float
     cut: float = 0.0
     placed: np.ndarray | None = None
+    error: str = ""
+
+    @classmethod
+    def failed(
+        cls, params: dict[str, Any], error: Exception, seconds: float = 0.0
+    ) -> Trial:
+        """A candidate that could not be trained or scored."""
+        message = str(error)
+        if not isinstance(error, ValueError) or not message:
+            message = f"{type(error).__name__}: {message}".removesuffix(": ")
+        return cls(params, [], np.empty(0), seconds, error=message)
+
+    def describe(self) -> str:
+        """Its parameters in a word."""
+        return describe(self.params)
 
     def tune(self, pool: Pool) -> None:
         """Put the cut where the metric is best."""
@@ -166,9 +184,36 @@ def run_trials(
     Returns
     -------
     trials : list of Trial
-        One for each candidate.
+        One for each candidate; if the stack fails, its candidates are trained one by
+        one, and those that fail say why.
     """
     start = time.perf_counter()
+    try:
+        trials = _run_stack(base, candidates, X, y, folds, sample_weight)
+    except Exception as error:
+        if len(candidates) == 1:
+            seconds = time.perf_counter() - start
+            return [Trial.failed(candidates[0], error, seconds)]
+        # One failure ends the training of the whole stack.
+        return [
+            trial
+            for candidate in candidates
+            for trial in run_trials(base, [candidate], X, y, folds, sample_weight)
+        ]
+    for trial in trials:
+        trial.seconds = (time.perf_counter() - start) / len(candidates)
+    return trials
+
+
+def _run_stack(
+    base: AnyLossClassifier,
+    candidates: Sequence[dict[str, Any]],
+    X: Any,
+    y: np.ndarray,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    sample_weight: np.ndarray | None,
+) -> list[Trial]:
+    """What :func:`run_trials` does, unless a candidate fails."""
     models = [clone(base).set_params(**params) for params in candidates for _ in folds]
     rows = [train for train, _ in folds] * len(candidates)
     with warnings.catch_warnings():
@@ -181,7 +226,4 @@ def run_trials(
         pairs = zip(own, folds, strict=True)
         logits = [positive_logits(model, X[test]) for model, (_, test) in pairs]
         trials.append(Trial(params, own, np.concatenate(logits), 0.0))
-    seconds = (time.perf_counter() - start) / len(candidates)
-    for trial in trials:
-        trial.seconds = seconds
     return trials

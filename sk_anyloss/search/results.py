@@ -1,0 +1,132 @@
+"""What a search found, as the table ``cv_results_``, and what it says of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import rankdata
+
+from sk_anyloss.search.trials import Pool, Trial
+
+__all__ = ["failure_message", "results_table", "score_trials"]
+
+
+def score_trials(trials: Sequence[Trial], pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of all candidates on the samples left out; NaN for those that failed.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The candidates.
+    pool : Pool
+        The samples left out.
+
+    Returns
+    -------
+    folds : ndarray of shape (n_candidates, n_folds)
+        The score of each fold.
+    pooled : ndarray of shape (n_candidates,)
+        The score of all samples together.
+    """
+    folds = np.full((len(trials), len(pool.sizes)), np.nan)
+    pooled = np.full(len(trials), np.nan)
+    for i, trial in enumerate(trials):
+        if not trial.error:
+            folds[i] = pool.score_of_folds(trial.decisions())
+            pooled[i] = pool.score(trial.decisions())
+    return folds, pooled
+
+
+def results_table(
+    trials: Sequence[Trial], folds: np.ndarray, pooled: np.ndarray
+) -> dict[str, Any]:
+    """The table in the form of scikit-learn's ``cv_results_``.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The candidates.
+    folds, pooled : ndarray
+        As :func:`score_trials` gives them.
+
+    Returns
+    -------
+    table : dict of lists and arrays
+        An entry for each candidate in each of its columns.
+    """
+    params = [trial.params for trial in trials]
+    names = sorted({name for candidate in params for name in candidate})
+    # What has no score is behind all that have one.
+    ranked = np.where(np.isnan(pooled), -np.inf, pooled)
+    table = {
+        "params": params,
+        **{f"param_{name}": _column(params, name) for name in names},
+        **{f"split{k}_test_score": scores for k, scores in enumerate(folds.T)},
+        **_moments(folds),
+        "pooled_test_score": pooled,
+        "rank_test_score": rankdata(-ranked, method="min").astype(int),
+        "threshold": np.array(
+            [np.nan if trial.error else expit(trial.cut) for trial in trials]
+        ),
+        "fit_time": np.array([trial.seconds for trial in trials]),
+        "error": np.array([trial.error for trial in trials], dtype=object),
+    }
+    return table
+
+
+def _moments(folds: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean and standard deviation over the folds in which a score is defined."""
+    mean, std = np.full((2, len(folds)), np.nan)
+    defined = ~np.isnan(folds).all(axis=1)
+    mean[defined] = np.nanmean(folds[defined], axis=1)
+    std[defined] = np.nanstd(folds[defined], axis=1)
+    return {"mean_test_score": mean, "std_test_score": std}
+
+
+def failure_message(trials: Sequence[Trial]) -> str:
+    """One sentence on the candidates that failed; empty if none did.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        All candidates.
+
+    Returns
+    -------
+    message : str
+        How many failed and the first reason, or every reason if all of them failed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.search.results import failure_message
+    >>> from sk_anyloss.search.trials import Trial
+    >>> fine = Trial({"lr": 0.1}, [], np.empty(0), 0.0)
+    >>> failed = Trial({"lr": -1}, [], np.empty(0), 0.0, error="lr must be positive.")
+    >>> failure_message([fine, failed])
+    '1 of 2 candidates failed and is left out; ... (lr=-1): lr must be positive.'
+    """
+    failed = [trial for trial in trials if trial.error]
+    if not failed:
+        return ""
+    reasons = list(dict.fromkeys(trial.error for trial in failed))
+    if len(failed) == len(trials):
+        number = f"all {len(failed)} candidates" if len(failed) > 1 else "the candidate"
+        return f"The search failed for {number}: {' '.join(reasons)}"
+    verb = "is" if len(failed) == 1 else "are"
+    return (
+        f"{len(failed)} of {len(trials)} candidates failed and {verb} left out; "
+        f"the first reason ({failed[0].describe()}): {reasons[0]}"
+    )
+
+
+def _column(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
+    """Values of a parameter, masked where a candidate does not have it."""
+    values = np.ma.masked_all(len(params), dtype=object)
+    for i, candidate in enumerate(params):
+        if name in candidate:
+            values[i] = candidate[name]  # Not all at once: tuples would be spread out.
+    return values
