@@ -257,7 +257,8 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         Returns
         -------
         self : AnyLossClassifierCV
-            The fitted estimator. If fit fails, it is left as it was before.
+            The fitted estimator. If fit fails, it is left as it was before. If it is
+            interrupted, the candidates that are finished are used, with a warning.
         """
         with restored_on_error(self):
             self._fit(X, y, sample_weight, params)
@@ -402,9 +403,23 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
 
         trials: list[Trial] = []
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
-        for done in parallel(jobs()):
-            trials += [self._scored(trial, pool) for trial in done]
-        if begun < len(candidates):
+        interrupted = False
+        try:
+            for done in parallel(jobs()):
+                for trial in done:
+                    trials.append(self._scored(trial, pool))
+        except KeyboardInterrupt:
+            if all(trial.error for trial in trials):
+                raise
+            interrupted = True
+        if interrupted:
+            warnings.warn(
+                f"The search was interrupted after {len(trials)} of {len(candidates)} "
+                "candidates; the best of these are kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif begun < len(candidates):
             warnings.warn(
                 f"time_budget={self.time_budget} was over after {begun} of "
                 f"{len(candidates)} candidates and {time.perf_counter() - start:.1f} "

@@ -220,6 +220,8 @@ def _run_stack(
         # A candidate that goes astray is not chosen; nobody has to be told.
         warnings.simplefilter("ignore")
         fit_stack(models, X, y, rows=rows, sample_weight=sample_weight)
+    if any(model.net_.interrupted_ for model in models):
+        raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
     trials = []
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]

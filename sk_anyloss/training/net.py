@@ -198,6 +198,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         dtypes = (parameter.dtype for parameter in self.module_.parameters())
         self.dtype_: Any = next((d for d in dtypes if d.is_floating_point), None)
         self.by_hand_ = supports(self.module_, self.criterion_)
+        # Whether the last training ended before its time, but not by a callback.
+        self.interrupted_ = False
         # While a training runs:
         self.closed_form_: ClosedForm | None = None
         self.stepper_: Any = None
@@ -337,13 +339,14 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
         """Run the epochs, on one thread; an interruption keeps what was learned."""
-        self.stopped_ = False
+        self.stopped_ = self.interrupted_ = False
         self.unobserved_ = self._is_unobserved()
         with single_thread():
             try:
                 return super().fit_loop(X, y, epochs, **kw)
             except KeyboardInterrupt:
-                if not self.stopped_:
+                self.interrupted_ = not self.stopped_
+                if self.interrupted_:
                     warnings.warn(
                         f"Training was interrupted in epoch {len(self.history)}; the "
                         "model keeps what it has learned.",

@@ -139,14 +139,20 @@ def train(tasks: Sequence[Task]) -> None:
     ----------
     tasks : sequence of Task
         Their nets are trained in place; one whose training fails keeps its weights.
+        An interruption ends the training of all of them; a net that is the only one
+        keeps what it has learned.
     """
     alone = [task for task in tasks if len(tasks) == 1 or _shape(task) is None]
     for task in alone:
         _train_alone(task)
+        if task.net.interrupted_ and len(tasks) > 1:
+            raise KeyboardInterrupt  # Not only of this net.
     together = [_Member(task) for task in tasks if task not in alone]
     for stack in _stacks(together):
         if len(stack) == len(stack[0]) == 1:
             _train_alone(stack[0][0].task)
+            if stack[0][0].net.interrupted_:
+                raise KeyboardInterrupt
         else:
             _train_together(stack)
 
@@ -197,6 +203,8 @@ def _train_alone(task: Task) -> None:
                 if phase.watched and task.held_out is not None:
                     net.train_split = predefined_split(task.held_out.dataset(task.X))
                 net.partial_fit(task.sample.dataset(task.X))
+                if net.interrupted_:
+                    break
     finally:
         # Held-out samples are not part of the model, and would be pickled with it.
         net.train_split = None

@@ -90,3 +90,59 @@ def test_if_every_candidate_fails_fit_raises_with_the_reasons():
     with pytest.raises(ValueError, match=r"all 2 candidates.*no such kernel.*lr must"):
         model.fit(X, Y)
     assert not hasattr(model, "cv_results_")
+
+
+class Interrupted(nn.Module):
+    """A criterion during which somebody presses Ctrl-C."""
+
+    def forward(self, logits, y):
+        raise KeyboardInterrupt
+
+
+class InterruptedMetric:
+    """A metric during which somebody presses Ctrl-C, after so many calls."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, tn, fp, fn, tp):
+        self.calls -= 1
+        if self.calls == 0:
+            raise KeyboardInterrupt
+        return tp / (tp + fn + fp)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+ONE_FOLD = [(np.arange(80), np.arange(80, 120))]
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize(
+    ("cv", "loss", "calls"), [(2, Interrupted(), 0), (ONE_FOLD, Interrupted(), 0),
+                              (2, None, 30)],
+    ids=["alone", "one fold", "stack"],
+)  # fmt: skip
+def test_an_interrupted_search_keeps_the_candidates_that_are_finished(
+    cv, loss, calls, ensemble
+):
+    metric = InterruptedMetric(calls)
+    late = {"hidden": (2,), "loss": loss, "metric": metric, "max_epochs": 50}
+    model = search(FINE, {**FINE, "L": 5}, late, cv=cv, ensemble=ensemble)
+    message = "interrupted after 2 of 3 candidates; the best of these are kept"
+    with pytest.warns(UserWarning, match=message):
+        model.fit(X, Y)
+    assert len(model.cv_results_["params"]) == 2
+    assert model.score(X, Y) > 0.5
+    assert loss is not None or metric.calls == 0
+
+
+@pytest.mark.parametrize("first", [{}, {"lr": -1}])
+def test_an_interruption_before_any_candidate_is_finished_ends_the_fit(first):
+    late = {"hidden": (2,), "loss": Interrupted()}
+    candidates = [{**FINE, **first}, late] if first else [late, FINE]
+    model = search(*candidates)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert not hasattr(model, "cv_results_")
