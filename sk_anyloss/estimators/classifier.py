@@ -351,7 +351,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         Returns
         -------
         self : AnyLossClassifier
-            The estimator. Early stopping, warm-up and several starts do not apply,
+            The estimator. The moving average of ``memory`` goes on from the call
+            before. Early stopping, warm-up and several starts do not apply,
             the cut is not moved to meet a constraint, and ``class_weight='balanced'``
             balances within these rows.
         """
@@ -379,6 +380,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         job = self._prepare(y, sample_weight, X.dtype, going_on, partial, classes)
         if going_on:
             criterion = self._build_criterion(job.sample)
+            if partial:
+                criterion = self._resumed(criterion)
             tasks = [self._task(self.net_, criterion, X, job, partial)]
         else:
             tasks = self._tasks(X, job, self._figures(X, job.sample), partial)
@@ -474,6 +477,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.validation_scores_ = _column(net, "valid_score") if watched else None
         if not watch:
             return
+        if isinstance(net.criterion_, SummedLoss):
+            net.criterion_.forget()
         goal = getattr(net.criterion_, "goal", None)
         if isinstance(goal, AtLeast):
             self._place_at_least(goal, X, sample)
@@ -628,6 +633,15 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             positives = float(np.sum(sample.target * weight))
             criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
         return criterion
+
+    def _resumed(self, criterion: nn.Module) -> nn.Module:
+        """The loss of the net with its moving average, unless it is now another one."""
+        before = self.net_.criterion_
+        if self.loss is not None or not self.memory or repr(before) != repr(criterion):
+            return criterion
+        if getattr(before, "goal", None) != criterion.goal:
+            return criterion
+        return copy.deepcopy(before)  # A training that fails leaves the old one.
 
     def _warn_of_class_weight(self) -> None:
         if self.class_weight is None or self.loss is not None:

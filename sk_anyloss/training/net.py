@@ -7,13 +7,14 @@ import inspect
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer
 from skorch.dataset import unpack_data
@@ -192,6 +193,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """Make module, criterion, optimiser and callbacks anew."""
         self.rng_ = np.random.default_rng(self.random_state)
         super().initialize()
+        self._forget()
         parameters = inspect.signature(self.module_.forward).parameters
         self.weighs_rows_ = "sample_weight" in parameters
         self.device_ = None if self.device is None else torch.device(self.device)
@@ -295,15 +297,61 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         Returns
         -------
         self : AnyLossNet
-            The fitted net.
+            The fitted net; a warning says if it predicts one class for all samples.
         """
-        return super().fit(_with_weights(X, sample_weight), y)
+        X = _with_weights(X, sample_weight)
+        super().fit(X, y)
+        self._forget()
+        if not self.interrupted_:
+            self._warn_if_constant(X, y)
+        return self
+
+    def _warn_if_constant(self, X: Any, y: Any) -> None:
+        """Warn if all samples get one decision, though they are of both classes."""
+        dataset = X if is_dataset(X) else self.get_dataset(X, y)
+        decisions: set[bool] = set()
+        labels: set[float] = set()
+        with self._threads():
+            for batch in self.get_iterator(dataset, training=False):
+                logits = self.evaluation_step(batch)
+                decisions.update((logits > self._cut).unique().tolist())
+                labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
+                if len(decisions) == 2:
+                    return
+        if len(decisions) == 1 and len(labels) == 2:
+            gentler = ""
+            if self.criterion is AnyLoss:
+                gentler = (
+                    "a smaller L (criterion__step=Sigmoid(L=10)), "
+                    "criterion__step='identity', "
+                )
+            elif isinstance(self.criterion_, AnyLoss):
+                gentler = "a criterion with step=Sigmoid(L=10) or step='identity', "
+            warnings.warn(
+                f"The model predicts {int(decisions.pop())} for every training sample. "
+                f"Try {gentler}another learning rate (lr={self.lr}) or more epochs "
+                f"(max_epochs={self.max_epochs}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _forget(self) -> None:
+        """Drop the moving average of the loss over the batches."""
+        if isinstance(self.criterion_, SummedLoss):
+            self.criterion_.forget()
+
+    def _threads(self) -> AbstractContextManager[None]:
+        """One thread for our own small network; all that torch has for any other."""
+        return single_thread() if type(self.module_) is MLP else nullcontext()
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
         **fit_params: Any,
     ) -> AnyLossNet:  # fmt: skip
         """Go on training, for ``max_epochs`` epochs, without a new start.
+
+        The loss keeps its moving average over the batches (``memory``) until
+        :meth:`fit` starts anew.
 
         Parameters
         ----------
@@ -338,10 +386,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     def fit_loop(
         self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
     ) -> Any:
-        """Run the epochs, on one thread; an interruption keeps what was learned."""
+        """Run the epochs; an interruption keeps what was learned."""
         self.stopped_ = self.interrupted_ = False
         self.unobserved_ = self._is_unobserved()
-        with single_thread():
+        with self._threads():
             try:
                 return super().fit_loop(X, y, epochs, **kw)
             except KeyboardInterrupt:
@@ -355,8 +403,6 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 raise  # skorch ends the training there.
             finally:
                 self._release()
-                if isinstance(self.criterion_, Loss):
-                    self.criterion_.forget()
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Tell the callbacks; one that ends the training is no interruption."""
@@ -646,7 +692,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         # Results that stay between chunks would keep their memory from being reused.
         found: np.ndarray | None = None
         stop = 0
-        with single_thread():
+        with self._threads():
             for batch in self.get_iterator(dataset, training=False):
                 part = to_numpy(self.evaluation_step(batch))
                 if found is None:

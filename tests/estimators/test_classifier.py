@@ -374,6 +374,23 @@ def test_partial_fit_learns_from_a_stream(imbalanced):
     assert model.score(X, y) > 0.7
 
 
+def test_partial_fit_keeps_the_moving_average_of_the_loss(imbalanced):
+    X, y = imbalanced
+    params = {"L": 5, "memory": 0.9, "max_epochs": 3, "batch_size": 1.0}
+    model = AnyLossClassifier(random_state=0, **params)
+    for _ in range(3):
+        model.partial_fit(X, y)
+        with pytest.raises(ValueError, match="of the class 2"):
+            model.partial_fit(X, y + 1)
+        model = pickle.loads(pickle.dumps(model))
+    whole = AnyLossClassifier(random_state=0, **params).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+    # Another loss has another average, and a fit starts anew.
+    model.set_params(metric="gmean").partial_fit(X, y)
+    again = model.set_params(metric="f1").fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), whole.predict_proba(X))
+
+
 def test_partial_fit_knows_the_classes_from_the_first_call(imbalanced):
     X, y = imbalanced
     negatives = np.flatnonzero(y == 0)[:20]

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
 from skorch.callbacks import (
     BatchScoring,
@@ -21,7 +22,7 @@ from skorch.dataset import ValidSplit
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from sk_anyloss import AnyLossNet, metric_score
+from sk_anyloss import AnyLossClassifier, AnyLossNet, metric_score
 from sk_anyloss.losses import (
     BCE,
     MSE,
@@ -422,3 +423,84 @@ def test_rows_in_reverse_are_rows(imbalanced):
     other = AnyLossNet(mlp(), max_epochs=2, random_state=0)
     other.fit(X[::-1].copy(), y[::-1].copy())
     assert (net.logits(X) == other.logits(X)).all()
+
+
+def constant_logit(bias):
+    """A module that starts with one decision, and cannot leave it."""
+    module = nn.Linear(6, 1)
+    nn.init.zeros_(module.weight)
+    nn.init.constant_(module.bias, bias)
+    return module
+
+
+@pytest.mark.parametrize(("bias", "label"), [(9.0, 1), (-9.0, 0)])
+def test_a_collapsed_model_is_warned_of_with_the_way_out(bias, label, imbalanced):
+    X, y = imbalanced
+    net = AnyLossNet(constant_logit(bias), max_epochs=2, lr=1e-3)
+    message = rf"predicts {label} for every training sample.*Sigmoid\(L=10\).*lr=0.001"
+    with pytest.warns(ConvergenceWarning, match=message):
+        net.fit(X.astype("float32"), y)
+    net.partial_fit(X.astype("float32"), y)  # It may go on to learn.
+
+
+def test_no_warning_of_a_collapse_where_there_is_one_class(imbalanced):
+    X, y = imbalanced
+    AnyLossNet(constant_logit(-9.0), max_epochs=2).fit(
+        X.astype("float32"), np.zeros_like(y)
+    )
+
+
+def test_the_classifier_warns_of_a_collapse_once(imbalanced):
+    with pytest.warns(ConvergenceWarning) as found:
+        AnyLossClassifier(output_bias=-30, max_epochs=1, lr=1e-6).fit(*imbalanced)
+    assert len(found) == 1
+
+
+class Watching(Callback):
+    """Asks about every batch."""
+
+    def on_batch_end(self, net, **kwargs):
+        pass
+
+
+@pytest.mark.parametrize("callbacks", [[], [Watching()]])
+def test_partial_fit_keeps_the_moving_average_of_the_loss(callbacks, imbalanced):
+    X, y = imbalanced
+    settings = {
+        "criterion": AnyLoss("f1", Sigmoid(5), memory=0.9),
+        "batch_size": 1.0,
+        "callbacks": callbacks,
+        "random_state": 0,
+    }
+    whole = AnyLossNet(mlp(), max_epochs=4, **settings).initialize()
+    whole.partial_fit(X, y)
+    parts = AnyLossNet(mlp(), max_epochs=2, **settings).initialize()
+    parts.partial_fit(X, y)
+    parts = pickle.loads(pickle.dumps(parts))
+    parts.partial_fit(X, y)
+    np.testing.assert_array_equal(parts.logits(X), whole.logits(X))
+    again, anew = parts.fit(X, y), AnyLossNet(mlp(), max_epochs=2, **settings)
+    np.testing.assert_array_equal(again.logits(X), anew.fit(X, y).logits(X))
+
+
+class Threads(nn.Linear):
+    """Notes the number of threads that it runs on."""
+
+    def forward(self, X):
+        self.seen.add(torch.get_num_threads())
+        return super().forward(X)
+
+
+def test_a_network_of_ones_own_runs_on_all_threads(imbalanced):
+    X, y = imbalanced
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        module = Threads(6, 1)
+        module.seen = set()
+        net = AnyLossNet(module, max_epochs=2, random_state=0)
+        net.initialize().partial_fit(X.astype("float32"), y)
+        net.predict(X.astype("float32"))
+        assert net.module_.seen == {3}
+    finally:
+        torch.set_num_threads(before)
