@@ -1,5 +1,9 @@
 """Networks as plain arrays: the same predictions, and nothing of torch."""
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -104,3 +108,32 @@ def test_it_is_not_fitted_again_and_says_what_it_cannot_store():
     model = AnyLossClassifier(activation=torch.square, max_epochs=1)
     with pytest.raises(ValueError, match=r"activation=.*cannot be stored as arrays"):
         to_plain(model.fit(X, Y))
+
+
+WITHOUT_TORCH = """
+import pickle, sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, NoTorch())
+model, X, y, expected, score = pickle.load(open(sys.argv[1], "rb"))
+assert (model.predict(X) == expected).all()
+assert model.score(X, y) == score
+from sk_anyloss import metric_score, metric_scorer
+from sk_anyloss.plain import PlainClassifier
+assert not {"torch", "skorch"} & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("metric", ["f1", "precision@recall>=0.8", "roc_auc"])
+def test_a_stored_model_predicts_where_torch_cannot_be_imported(metric, tmp_path):
+    model = AnyLossClassifier(metric, max_epochs=5, random_state=0).fit(X, LABELS)
+    plain = make_pipeline(StandardScaler(), to_plain(model))
+    plain.steps[0][1].fit(X)
+    content = plain, X, LABELS, plain.predict(X), plain.score(X, LABELS)
+    path = tmp_path / "model.pickle"
+    path.write_bytes(pickle.dumps(content))
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, path], check=True)

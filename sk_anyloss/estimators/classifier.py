@@ -477,7 +477,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.validation_scores_ = _column(net, "valid_score") if watched else None
         if not watch:
             return
-        if isinstance(net.criterion_, SummedLoss):
+        if isinstance(net.criterion_, Loss):
             net.criterion_.forget()
         goal = getattr(net.criterion_, "goal", None)
         if isinstance(goal, AtLeast):

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from sk_anyloss.losses.precision import at_least_single, full_precision
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 
 __all__ = ["Loss", "Parts", "Statistics", "align"]
 

@@ -29,7 +29,7 @@ from sk_anyloss.losses.steps import (
     stack_steps,
 )
 from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.differentiable import (
     ManyMetrics,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.derivatives import value_and_slopes
 

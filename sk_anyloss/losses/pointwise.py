@@ -15,7 +15,7 @@ from torch.nn.functional import (
 
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import ratio
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 
 __all__ = ["BCE", "MSE", "Focal", "MeanLoss", "SurrogateFBeta", "WeightedBCE"]
 

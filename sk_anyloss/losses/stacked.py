@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.losses.base import Loss, Parts
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 
 __all__ = ["Mixture", "stack_losses"]
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
 from sklearn.utils import check_array
@@ -147,6 +146,8 @@ def evaluate(metric: str | Metric, counts: Counts) -> float:
     try:
         return float(function(*counts))
     except (AttributeError, TypeError):
+        import torch  # Models are stored to be applied without it.
+
         counts = Counts(*(torch.tensor(float(count)).double() for count in counts))
         return float(function(*counts))
 

@@ -12,7 +12,7 @@ import torch
 from scipy.sparse import issparse
 from torch import Tensor
 
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.training.sparse import SparseStack
 
 __all__ = [

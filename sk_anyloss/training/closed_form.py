@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.stacked import stack_losses
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.training.batches import Rows
 from sk_anyloss.training.mlp import ACTIVATIONS, MLP
 from sk_anyloss.training.parameters import FlatModules

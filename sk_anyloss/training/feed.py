@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.metrics.confusion import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.training.batches import (
     Rows,
     as_tensor,

@@ -26,7 +26,8 @@ from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss, align
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
-from sk_anyloss.metrics.confusion import ClassWeights, confusion
+from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.confusion import confusion
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
 from sk_anyloss.metrics.scoring import evaluate_logits
@@ -337,7 +338,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def _forget(self) -> None:
         """Drop the moving average of the loss over the batches."""
-        if isinstance(self.criterion_, SummedLoss):
+        if isinstance(self.criterion_, Loss):
             self.criterion_.forget()
 
     def _threads(self) -> AbstractContextManager[None]:

@@ -1,23 +1,27 @@
-"""Fitted networks as plain arrays: to be stored safely, and applied without torch."""
+"""Fitted networks as plain arrays: to be stored safely, and applied without torch.
+
+Nothing here imports torch; :func:`to_plain` does, when it is first asked for.
+"""
 
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import erf, expit
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.metrics import Metric
-from sk_anyloss.search.search import AnyLossClassifierCV
+
+if TYPE_CHECKING:
+    from sk_anyloss.plain.conversion import to_plain
 
 __all__ = ["PlainClassifier", "replace_parts", "to_plain"]
 
@@ -86,7 +90,7 @@ class _Network:
     Parameters
     ----------
     arrays : dict
-        As :func:`_arrays` makes them.
+        As :func:`sk_anyloss.plain.conversion.to_plain` makes them.
     first : callable
         Dense or sparse samples to the input of the first activation.
     row_bytes : int
@@ -150,7 +154,7 @@ class _SparseLayer:
     Parameters
     ----------
     arrays : dict
-        As :func:`_arrays` makes them, without pieces.
+        As :func:`sk_anyloss.plain.conversion.to_plain` makes them, without pieces.
     """
 
     def __init__(self, arrays: dict[str, Any]) -> None:
@@ -177,41 +181,6 @@ class _SparseLayer:
             dense = X[:, self.offset].toarray() - self.mean[self.offset]
             product += dense @ self.offset_weight
         return product.astype(self.dtype, copy=False)
-
-
-def to_plain(model: Any) -> Any:
-    """A copy of a fitted model with its networks as arrays.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted: one of this package, or one that has such inside, as a pipeline, a
-        search or a tuned threshold has.
-
-    Returns
-    -------
-    model : estimator
-        Predicts the same, to rounding, and holds nothing of torch.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sk_anyloss import AnyLossClassifier
-    >>> from sk_anyloss.plain import to_plain
-    >>> X, y = make_classification(200, random_state=0)
-    >>> model = AnyLossClassifier(random_state=0).fit(X, y)
-    >>> bool((to_plain(model).predict(X) == model.predict(X)).all())
-    True
-    """
-    if isinstance(model, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _plain(model)
-    return replace_parts(model, _plain_part)
-
-
-def _plain_part(value: Any) -> Any:
-    if isinstance(value, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _plain(value) if hasattr(value, "classes_") else _unfitted(value)
-    return value
 
 
 def replace_parts(value: Any, replace: Callable[[Any], Any]) -> Any:
@@ -252,59 +221,8 @@ def replace_parts(value: Any, replace: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _unfitted(model: Any) -> PlainClassifier:
-    """In place of a model that another one was made from."""
-    return PlainClassifier(model.metric)
-
-
-def _plain(model: AnyLossClassifier | AnyLossClassifierCV) -> PlainClassifier:
-    check_is_fitted(model)
-    plain = PlainClassifier(model.metric)
-    for name in ("classes_", "pos_label_", "n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(plain, name, getattr(model, name))
-    if isinstance(model, AnyLossClassifier):
-        members = [(model, 0.0, 1.0)]
-    else:
-        members = [
-            (network, network._cut + trial.cut, 1 / len(trial.models))
-            for trial in model._trials
-            for network in trial.models
-        ]
-    plain.networks_ = [_arrays(network) for network, _, _ in members]
-    plain.cuts_ = np.array([cut for _, cut, _ in members])
-    shares = np.array([share for _, _, share in members])
-    plain.shares_ = shares / shares.sum()
-    plain.cut_ = float(model._cut)
-    return plain
-
-
-def _arrays(model: AnyLossClassifier) -> dict[str, Any]:
-    module = model.net_.module_
-
-    def array(tensor: Any) -> Any:
-        return None if tensor is None else tensor.detach().cpu().numpy().copy()
-
-    if module.activation not in ACTIVATIONS:
-        raise ValueError(
-            f"activation={module.activation!r} is a function of torch, which cannot be "
-            f"stored as arrays; use one of {', '.join(sorted(ACTIVATIONS))}."
-        )
-    return {
-        "activation": module.activation,
-        "pieces": array(module.pieces),
-        "mean": array(module.mean),
-        "scale": array(module.scale),
-        "weights": [array(layer.weight) for layer in module.layers],
-        "biases": [array(layer.bias) for layer in module.layers],
-        "norms": [
-            {
-                "eps": norm.eps,
-                **{
-                    name: array(getattr(norm, name))
-                    for name in ("running_mean", "running_var", "weight", "bias")
-                },
-            }
-            for norm in module.norms
-        ],
-    }
+def __getattr__(name: str) -> Any:
+    # It looks for networks of torch, which what it makes of them does without.
+    if name == "to_plain":
+        return importlib.import_module("sk_anyloss.plain.conversion").to_plain
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
