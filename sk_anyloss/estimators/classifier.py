@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from torch import nn
 
+from sk_anyloss._names import spelled
 from sk_anyloss.estimators.decisions import DecidesByLogOdds
 from sk_anyloss.estimators.parameters import check_params
 from sk_anyloss.estimators.preparation import (
@@ -33,13 +34,14 @@ from sk_anyloss.estimators.preparation import (
     prior_logit,
     split_seed,
 )
-from sk_anyloss.losses import BCE, AnyLoss, get_loss
+from sk_anyloss.losses import BCE, AnyLoss, get_loss, loss_names
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import (
     Step,
     check_thresholds,
     get_step,
+    step_names,
 )
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.metrics.curves import Curve
@@ -603,7 +605,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         if not isinstance(self.L, str):
             _, high = valid_L_range(0.1, dtype)
             # 73 is the paper's own, and what is not chosen is not warned of.
-            if high < self.L and self.L != 73 and self.step == "sigmoid":
+            if high < self.L and self.L != 73 and self._step == "sigmoid":
                 warnings.warn(
                     f"L={self.L} lies above the valid range for {dtype}, which ends at "
                     f"{high:.1f}: rows that are decided have next to no gradient, and "
@@ -619,13 +621,13 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
 
     def _build_criterion(self, sample: Sample) -> nn.Module:
         self.L_ = self._find_L(sample)
-        params = {"L": self.L_} if self.step == "sigmoid" else {}
-        goal = (self.metric, get_step(self.step, **params), self.threshold)
+        params = {"L": self.L_} if self._step == "sigmoid" else {}
+        goal = (self.metric, get_step(self._step, **params), self.threshold)
         if self.loss is None:
             criterion: nn.Module = AnyLoss(*goal, self.memory)
         else:
             check_metric(self.metric)
-            criterion = get_loss(self.loss, *goal)
+            criterion = get_loss(spelled(self.loss, loss_names()), *goal)
         if isinstance(criterion, Loss):
             if criterion is self.loss:
                 criterion = copy.deepcopy(criterion)
@@ -633,6 +635,11 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             positives = float(np.sum(sample.target * weight))
             criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
         return criterion
+
+    @property
+    def _step(self) -> str | Step:
+        """The step, by its registered name if it is given by name."""
+        return spelled(self.step, step_names())
 
     def _resumed(self, criterion: nn.Module) -> nn.Module:
         """The loss of the net with its moving average, unless it is now another one."""

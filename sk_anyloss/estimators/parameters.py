@@ -10,7 +10,14 @@ import numpy as np
 import torch
 from skorch.callbacks import Callback
 
-from sk_anyloss.losses.steps import Sigmoid, check_threshold, check_thresholds, get_step
+from sk_anyloss._names import spelled
+from sk_anyloss.losses.steps import (
+    Sigmoid,
+    check_threshold,
+    check_thresholds,
+    get_step,
+    step_names,
+)
 from sk_anyloss.training.batches import batch_rows
 from sk_anyloss.training.mlp import check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
@@ -24,7 +31,7 @@ def check_params(model: Any) -> None:
     check_thresholds(model.threshold)
     if model.decision_threshold is not None:
         check_threshold(model.decision_threshold, "decision_threshold")
-    get_step(model.step)
+    get_step(spelled(model.step, step_names()))
     if not (isinstance(model.L, str) and model.L == "auto"):
         Sigmoid(model.L)
     batch_rows(model.batch_size, 1)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sk_anyloss._names import unknown
+from sk_anyloss._names import spelled, unknown
 
 #: ``f(tn, fp, fn, tp)``; the arguments and the result may be numbers, numpy
 #: arrays or tensors, hence ``Any``.
@@ -51,7 +51,7 @@ __all__ = [
 
 _REGISTRY: dict[str, Metric] = {}
 _CURVES: dict[str, Metric] = {}
-_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)", re.IGNORECASE)
 _AT_LEAST = re.compile(r"([\w.]+) *@ *([\w.]+) *>= *(\d*\.?\d+)")
 
 
@@ -185,9 +185,9 @@ def get_metric(metric: str | Metric) -> Metric:
     Parameters
     ----------
     metric : str or callable
-        A registered name, ``'f<beta>'`` with any beta such as ``'f1.5'``,
-        ``'<goal>@<metric>>=<floor>'`` such as ``'precision@recall>=0.8'``, a name of
-        :func:`curve_names`, or a callable ``f(tn, fp, fn, tp)``.
+        A registered name, in upper or lower case; ``'f<beta>'`` with any beta such as
+        ``'f1.5'``; ``'<goal>@<metric>>=<floor>'`` such as ``'precision@recall>=0.8'``;
+        a name of :func:`curve_names`; or a callable ``f(tn, fp, fn, tp)``.
 
     Returns
     -------
@@ -205,6 +205,7 @@ def get_metric(metric: str | Metric) -> Metric:
     AtLeast(goal='precision', constraint='recall', floor=0.8)
     """
     if isinstance(metric, str):
+        metric = _spelled(metric)
         if metric in _REGISTRY:
             return _REGISTRY[metric]
         if match := _F_BETA.fullmatch(metric):
@@ -232,7 +233,7 @@ def metric_name(metric: str | Metric) -> str:
     ('gmean', 'f3', 'mcc')
     """
     if isinstance(metric, str):
-        return metric
+        return _spelled(metric)
     for name, registered in (*_REGISTRY.items(), *_CURVES.items()):
         if registered == metric:
             return name
@@ -257,7 +258,7 @@ def depends_on_prevalence(metric: str | Metric) -> bool:
     (True, False)
     """
     function = get_metric(metric)
-    if isinstance(metric, str) and metric in _CURVES:
+    if isinstance(metric, str) and _spelled(metric) in _CURVES:
         return True  # Where to decide is found from the weights of the classes.
     for tn, fp, fn, tp in ((50.0, 4.0, 3.0, 6.0), (9.0, 5.0, 1.0, 8.0)):
         try:
@@ -268,6 +269,15 @@ def depends_on_prevalence(metric: str | Metric) -> bool:
         if not math.isclose(before, after, rel_tol=1e-9, abs_tol=1e-12):
             return True
     return False
+
+
+def _spelled(name: str) -> str:
+    """The name as it is registered, whatever the case it is written in."""
+    if match := _AT_LEAST.fullmatch(name):
+        parts = {match[i]: _spelled(match[i]) for i in (1, 2)}
+        return re.sub(r"[\w.]+", lambda part: parts.get(part[0], part[0]), name)
+    found = spelled(name, [*_REGISTRY, *_CURVES])
+    return found.lower() if _F_BETA.fullmatch(found) else found
 
 
 def _unknown(name: str) -> str:

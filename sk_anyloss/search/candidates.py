@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
-from sk_anyloss._names import unknown
+from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.training.mlp import check_hidden
 
@@ -63,7 +63,7 @@ def grid(
     """
     losses: list[dict[str, Any]] = []
     for step in steps:
-        for L in Ls if step == "sigmoid" else [None]:
+        for L in Ls if spelled(step, ["sigmoid"]) == "sigmoid" else [None]:
             losses.append({"step": step} if L is None else {"step": step, "L": L})
     if cross_entropy:
         losses.append({"loss": "bce"})

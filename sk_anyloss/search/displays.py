@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_anyloss._names import spelled
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
 from sk_anyloss.metrics.scoring import metric_values
@@ -135,7 +136,7 @@ def _kind(params: dict[str, Any]) -> str:
     """Of a candidate, what it is trained on."""
     if params.get("loss") is not None:
         return str(params["loss"])
-    if params.get("step", "sigmoid") == "sigmoid":
+    if spelled(params.get("step", "sigmoid"), ["sigmoid"]) == "sigmoid":
         return f"L={params.get('L', 73)}"
     return str(params["step"])
 

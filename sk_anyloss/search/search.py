@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
     _check_sample_weight,
 )
 
+from sk_anyloss._names import spelled
 from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
 from sk_anyloss.estimators.folds import inner_cv
@@ -456,7 +457,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             return True
         if trial is None or trial.params.get("class_weight", self.class_weight):
             return False  # Class weights say already where to decide.
-        return trial.params.get("loss") not in (None, "hybrid")
+        return spelled(trial.params.get("loss"), ["hybrid"]) not in (None, "hybrid")
 
     def _report(self, trial: Trial, pool: Pool) -> None:
         if trial.error:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sk_anyloss._names import unknown
+from sk_anyloss._names import spelled, unknown
 from sk_anyloss.losses.precision import full_precision
 from sk_anyloss.metrics.confusion import weighted_sum
 
@@ -245,7 +245,7 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         hidden = check_hidden(hidden)
-        self.activation = activation
+        self.activation = activation = spelled(activation, ACTIVATIONS)
         self.activation_function = _activation(activation)
         self.output_bias = output_bias
         for name, value in (("mean", mean), ("scale", scale)):

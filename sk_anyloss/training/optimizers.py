@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from sk_anyloss._names import unknown
+from sk_anyloss._names import spelled, unknown
 
 __all__ = ["get_optimizer", "optimizer_names"]
 
@@ -48,6 +48,7 @@ def get_optimizer(optimizer: Any) -> Callable[..., torch.optim.Optimizer]:
     >>> get_optimizer(torch.optim.NAdam).__name__
     'NAdam'
     """
+    optimizer = spelled(optimizer, _REGISTRY)
     if isinstance(optimizer, str) and optimizer in _REGISTRY:
         return _REGISTRY[optimizer]
     if not isinstance(optimizer, str) and callable(optimizer):

@@ -980,3 +980,24 @@ def test_a_falling_rate_is_skorchs_own_schedule(imbalanced):
     twice = fit(X, y, schedule="cosine", max_epochs=6, warm_up=3, output_bias=0)
     once = fit(X, y, schedule="cosine", max_epochs=6, loss="bce", output_bias=0)
     assert twice.loss_curve_[:3] == once.loss_curve_[:3]
+
+
+@pytest.mark.parametrize(
+    ("written", "registered"),
+    [
+        ({"metric": "F1"}, {"metric": "f1"}),
+        ({"step": "Sigmoid", "L": 5}, {"step": "sigmoid", "L": 5}),
+        ({"step": "LINEAR"}, {"step": "linear"}),
+        ({"loss": "BCE"}, {"loss": "bce"}),
+        ({"activation": "ReLU"}, {"activation": "relu"}),
+        ({"optimizer": "SGD", "lr": 0.1}, {"optimizer": "sgd", "lr": 0.1}),
+    ],
+)
+def test_names_are_found_in_upper_and_lower_case(written, registered, imbalanced):
+    X, y = imbalanced
+    models = [
+        AnyLossClassifier(max_epochs=20, hidden=(4,), random_state=0, **params)
+        for params in (written, registered)
+    ]
+    first, second = (model.fit(X, y).decision_function(X) for model in models)
+    np.testing.assert_array_equal(first, second)

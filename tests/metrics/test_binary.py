@@ -12,6 +12,7 @@ from sk_anyloss.metrics import (
     AtLeast,
     FBeta,
     Savings,
+    depends_on_prevalence,
     get_metric,
     metric_name,
     metric_names,
@@ -242,3 +243,30 @@ def test_savings_by_brute_force(counts, costs):
 def test_goals_that_make_no_sense(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("written", "registered"),
+    [
+        ("F1", "f1"),
+        ("F1.5", "f1.5"),
+        ("MCC", "mcc"),
+        ("ROC_AUC", "roc_auc"),
+        ("Precision@Recall>=0.8", "precision@recall>=0.8"),
+    ],
+)
+def test_names_are_found_in_upper_and_lower_case(written, registered):
+    assert get_metric(written) == get_metric(registered)
+    assert metric_name(written) == registered
+    assert depends_on_prevalence(written) == depends_on_prevalence(registered)
+
+
+def test_a_registered_name_keeps_its_case():
+    register_metric("NPV")(lambda tn, fp, fn, tp: tn)
+    try:
+        assert get_metric("npv") is get_metric("NPV")
+        assert metric_name("npv") == "NPV"
+    finally:
+        unregister_metric("NPV")
+    with pytest.raises(ValueError, match="reserved for the F-beta score"):
+        register_metric("F3")
