@@ -9,9 +9,9 @@ from scipy.sparse import issparse
 from scipy.special import logit
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 from torch import nn
 
+from sk_anyloss._compat import check_sample_weight
 from sk_anyloss.training.dataset import Sample
 
 
@@ -19,15 +19,8 @@ def positive_weights(y: np.ndarray, sample_weight: Any) -> tuple[Any, Any]:
     """Rows that have any weight, None standing for all of them, and their weights."""
     if sample_weight is None:
         return None, None
-    weight = _check_sample_weight(
-        sample_weight, y, dtype=np.float64, ensure_non_negative=True
-    )
+    weight = check_sample_weight(sample_weight, len(y))
     used = weight > 0
-    if not used.any():
-        raise ValueError(
-            "sample_weight is 0 for every row; at least one row of each class needs a "
-            "positive weight."
-        )
     if used.all():
         return None, weight
     return np.flatnonzero(used), weight[used]

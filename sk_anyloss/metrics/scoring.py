@@ -11,11 +11,11 @@ from sklearn.metrics import make_scorer
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     column_or_1d,
 )
 
+from sk_anyloss._compat import check_sample_weight
 from sk_anyloss.metrics.binary import AtLeast, Metric, get_metric, metric_name
 from sk_anyloss.metrics.confusion import Counts, confusion
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
@@ -118,9 +118,7 @@ def metric_score(
     if pos_label is None:
         pos_label = _greater_label(*labels)
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(
-            sample_weight, y_true, dtype=np.float64, ensure_non_negative=True
-        )
+        sample_weight = check_sample_weight(sample_weight, len(y_true))
     truth = (y_true == pos_label).astype(float)
     if curve:
         scores = check_array(y_pred, ensure_2d=False, dtype=(np.float64, np.float32))

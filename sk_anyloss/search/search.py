@@ -16,17 +16,18 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-)
 
+from sk_anyloss._compat import (
+    check_sample_weight,
+    raise_for_unrouted,
+    routing_enabled,
+)
 from sk_anyloss._names import spelled
 from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
@@ -278,9 +279,7 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         check_classification_targets(y)
         self.classes_, self.pos_label_ = check_labels(np.unique(y), self.pos_label)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = check_sample_weight(sample_weight, len(y))
         folds = self._split(X, y, sample_weight, params, fold_seed)
         rows = np.concatenate([test for _, test in folds])
         pool = Pool(
@@ -360,10 +359,10 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             cv = int(least)
         splitter = inner_cv(cv, seed)
         routed: dict[str, Any] = {}
-        if _routing_enabled():
+        if routing_enabled():
             routed = process_routing(self, "fit", **params).splitter.split
         else:
-            _raise_for_params(params, self, "fit")
+            raise_for_unrouted(params, "AnyLossClassifierCV.fit")
         folds = list(splitter.split(X, y, **routed))
         for k, (train, test) in enumerate(folds):
             used = train

@@ -22,6 +22,7 @@ from skorch.history import History
 from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
 from torch import Tensor
 
+from sk_anyloss._compat import set_training
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss, align
 from sk_anyloss.losses.precision import at_least_single, full_precision
@@ -181,8 +182,8 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         self.threshold = threshold
         self.random_state = random_state
 
-    @property
-    def _default_callbacks(self) -> list[tuple[str, Any]]:
+    def get_default_callbacks(self) -> list[tuple[str, Any]]:
+        """Callbacks that every net has."""
         return [("epoch_timer", EpochTimer()), ("print_log", QuietPrintLog())]
 
     @property
@@ -502,7 +503,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     @torch.inference_mode()
     def _run_by_hand(self, iterator: Any) -> tuple[float, float]:
         if not self.module_.training:
-            self._set_training(True)
+            set_training(self, True)
         engine = self._engine()
         feed = None
         if isinstance(iterator, Batches):
@@ -551,7 +552,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward and backward pass of one batch."""
-        self._set_training(True)
+        set_training(self, True)
         Xi, yi = unpack_data(batch)
         if self._goes_by_hand(fit_params):
             engine = self._engine()
@@ -585,7 +586,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Forward pass of one batch, with the counts of its decisions."""
-        self._set_training(False)
+        set_training(self, False)
         Xi, yi = unpack_data(batch)
         with torch.no_grad():
             logits = self.infer(Xi, **fit_params)

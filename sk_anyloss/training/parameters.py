@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from sk_anyloss._compat import fused_adam
+
 __all__ = ["FlatModules", "get_stepper", "has_flat_step", "needs_closure"]
 
 
@@ -183,13 +185,12 @@ class _FlatAdam(_FlatStep):
         "differentiable": False,
     }
     decoupled = False
-    #: What Adam(fused=True) calls, for one learning rate.
-    fused = staticmethod(torch._fused_adam_)
 
     def begin(self) -> None:
         super().begin()
         self.betas = self.groups[0]["betas"]
         self.eps = self.groups[0]["eps"]
+        self.fused = fused_adam(self.decoupled, self.flat.values.device)
         states = [optimizer.state[parameter] for optimizer, parameter, _ in self.held]
         self.taken = int(states[0].get("step", 0))
         self.count = torch.tensor(float(self.taken), device=self.flat.values.device)
@@ -210,7 +211,7 @@ class _FlatAdam(_FlatStep):
     def step(self) -> None:
         self.taken += 1
         self.count.fill_(self.taken)
-        if isinstance(self.rate, float):
+        if isinstance(self.rate, float) and self.fused is not None:
             self.fused(*self.lists, **self.options)
             return
         beta1, beta2 = self.betas
@@ -231,7 +232,6 @@ class _FlatAdam(_FlatStep):
 
 class _FlatAdamW(_FlatAdam):
     decoupled = True
-    fused = staticmethod(torch._fused_adamw_)
 
 
 class _FlatSGD(_FlatStep):

@@ -23,6 +23,14 @@ OTHERS = {
 }
 
 
+@pytest.fixture(params=[True, False], ids=["fused", "public operations"])
+def fused(request, monkeypatch):
+    """Torch with its private fused step of Adam, and without."""
+    if not request.param:
+        monkeypatch.delattr(torch, "_fused_adam_")
+        monkeypatch.delattr(torch, "_fused_adamw_")
+
+
 def modules(n=1):
     return [
         nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1)).double().requires_grad_()
@@ -64,6 +72,7 @@ def assert_same(left, right):
             torch.testing.assert_close(value, other, rtol=1e-12, atol=1e-14, msg=name)
 
 
+@pytest.mark.usefixtures("fused")
 @pytest.mark.parametrize("name", [*OPTIMIZERS, *OTHERS])
 def test_torch_goes_on_where_the_flat_steps_ended_and_the_other_way_round(name):
     make = {**OPTIMIZERS, **OTHERS}[name]
@@ -88,6 +97,7 @@ def test_torch_goes_on_where_the_flat_steps_ended_and_the_other_way_round(name):
 EQUAL, UNEQUAL = (0.1, 0.1, 0.1), (0.1, 0.2, 0.01)
 
 
+@pytest.mark.usefixtures("fused")
 @pytest.mark.parametrize(
     ("name", "rates"),
     [("adam", EQUAL), ("sgd", EQUAL), *((name, UNEQUAL) for name in OPTIMIZERS)],

@@ -7,7 +7,7 @@ import pytest
 import threadpoolctl
 import torch
 
-from sk_anyloss import threads
+from sk_anyloss.training import threads
 
 
 class NoOpenMP(threadpoolctl.ThreadpoolController):
