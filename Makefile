@@ -5,8 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
 
-.PHONY: demo test test-portable lint format wheel bench-speed study clean
+.PHONY: demo test test-portable test-oldest lint format wheel bench-speed study clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss compare
@@ -17,6 +18,13 @@ test: lint
 # The numeric tests as CPUs with other instruction sets would run them.
 test-portable: $(READY)
 	$(BIN)/python -m tests.portable -n 2 $(ARGS)
+
+# The tests with the lowest versions that setup.cfg allows, in a venv of their own. It is
+# several GB, since old builds of torch bring CUDA; dask is left out.
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest -n 1 tests/metrics tests/losses tests/training \
+		tests/estimators tests/search tests/robustness tests/test_compat.py \
+		tests/test_plain.py sk_anyloss --ignore=sk_anyloss/compare $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -43,5 +51,12 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 		--disable-pip-version-check --editable '.[dev]'
 	touch $(READY)
 
+$(OLDEST)/.ready: setup.cfg pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	PIP_CONSTRAINT=constraints-oldest.txt $(OLDEST)/bin/python -m pip install --quiet \
+		--disable-pip-version-check --editable '.[compare]' \
+		hypothesis pytest pytest-xdist
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

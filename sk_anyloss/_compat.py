@@ -116,8 +116,8 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> np.ndarray:
     )
     if weight.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight.shape is {weight.shape}, and must be ({n_samples},): one "
-            "weight for each sample."
+            f"sample_weight.shape is {weight.shape}; give a 1D array of {n_samples} "
+            "weights, one for each sample."
         )
     if (weight < 0).any():
         raise ValueError(
