@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.utils import check_array
+from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.utils import check_array, check_random_state
 from torch import nn
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "raise_for_unrouted",
     "routing_enabled",
     "set_training",
+    "shuffled_group_folds",
 ]
 
 
@@ -130,6 +132,47 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> np.ndarray:
             "class needs a positive weight."
         )
     return weight
+
+
+def shuffled_group_folds(
+    n_splits: int, y: np.ndarray, groups: np.ndarray, random_state: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Stratified folds of whole groups, in a shuffled order of the groups.
+
+    ``StratifiedGroupKFold(shuffle=True)`` of older scikit-learn balances the classes
+    of other groups than those that it then puts into a fold, so that folds can be
+    without a class. Groups that are renumbered at random need no shuffling there.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    groups : ndarray of shape (n_samples,)
+        Group of each sample.
+    random_state : int, default=None
+        Seed of the order.
+
+    Returns
+    -------
+    folds : list of pairs of ndarray of int
+        Samples to train on and samples left out, the same with every version.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss._compat import shuffled_group_folds
+    >>> y, groups = np.tile([0, 1], 4), np.repeat(np.arange(4), 2)
+    >>> [len(test) for _, test in shuffled_group_folds(2, y, groups, 0)]
+    [4, 4]
+    """
+    names, codes = np.unique(groups, return_inverse=True)
+    order = np.arange(len(names))
+    check_random_state(random_state).shuffle(order)
+    numbers = np.argsort(order)[codes]
+    folds = StratifiedGroupKFold(n_splits).split(np.zeros(len(y)), y, numbers)
+    return list(folds)
 
 
 def routing_enabled() -> bool:

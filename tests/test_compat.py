@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, AnyLossNet, metric_score
-from sk_anyloss._compat import fused_adam
+from sk_anyloss._compat import fused_adam, shuffled_group_folds
+from sk_anyloss.compare.folds.inner import GroupFolds
 from tests.tolerances import SAME_MODEL
 
 PACKAGE = Path(__file__).parent.parent / "sk_anyloss"
@@ -124,3 +125,17 @@ def test_groups_need_metadata_routing(imbalanced):
         pytest.raises(ValueError, match="got groups, which it hands on only after"),
     ):
         AnyLossClassifierCV().fit(X, y, groups=np.arange(300))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_with_positives_are_spread_over_the_folds(seed):
+    groups = np.random.default_rng(seed).permutation(np.repeat(np.arange(20), 5))
+    y = np.isin(groups, [1, 7, 11, 18]).astype(int)
+    for train, test in shuffled_group_folds(4, y, groups, seed):
+        assert not set(groups[train]) & set(groups[test])
+        assert len(np.unique(groups[test][y[test] == 1])) == 1
+
+
+def test_there_are_no_more_inner_folds_than_groups():
+    groups, y = np.repeat(np.arange(3), 8), np.tile([0, 1], 12)
+    assert len(list(GroupFolds(5).split(None, y, groups))) == 3

@@ -10,13 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn import config_context
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import (
-    BaseCrossValidator,
-    StratifiedGroupKFold,
-    TimeSeriesSplit,
-)
+from sklearn.model_selection import BaseCrossValidator, TimeSeriesSplit
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from sk_anyloss._compat import shuffled_group_folds
 from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["ForwardFolds", "GroupFolds", "fit", "hold", "inner_groups"]
@@ -136,12 +133,10 @@ class GroupFolds(_InnerFolds):
         self.random_state = random_state
 
     def _try(self, n_splits: int, y: np.ndarray, groups: np.ndarray) -> Splits:
-        folds = StratifiedGroupKFold(
-            n_splits, shuffle=True, random_state=self.random_state
-        )
-        if n_splits > np.unique(y, return_counts=True)[1].min():
+        least = np.unique(y, return_counts=True)[1].min()
+        if n_splits > min(least, len(np.unique(groups))):
             return []
-        return list(folds.split(np.zeros(len(y)), y, groups))
+        return shuffled_group_folds(n_splits, y, groups, self.random_state)
 
     def _lack(self) -> str:
         return "each class needs samples in at least two groups"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
+from sk_anyloss._compat import shuffled_group_folds
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.folds.inner import (
     Splits,
@@ -52,11 +53,13 @@ def splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Splits:
     if table.time is not None:
         return _outer_forward(table, folds, repeats)
     found: Splits = []
-    kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
     groups = group_codes(table)
     for repeat in range(repeats):
-        splitter = kind(folds, shuffle=True, random_state=seed + repeat)
-        found += list(splitter.split(np.zeros(len(table.y)), table.y, groups))
+        if groups is not None:
+            found += shuffled_group_folds(folds, table.y, groups, seed + repeat)
+            continue
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
+        found += list(splitter.split(np.zeros(len(table.y)), table.y))
     if not have_both_classes(found, table.y):
         raise TableError(
             f"A fold of {table.name} has one class only, since the groups cannot "
