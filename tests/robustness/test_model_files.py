@@ -68,6 +68,15 @@ def write_members(path, members):
             archive.writestr(name, data)
 
 
+def write_text(folder):
+    """Samples with a column of text, which a vectoriser encodes."""
+    frame, y = samples()
+    words = [f"{WORDS[i % 2]} number {i} of many" for i in range(N_SAMPLES)]
+    path = folder / "text.csv"
+    frame.assign(c=words, y=y).to_csv(path, index=False)
+    return path
+
+
 def value(content):
     """A node that holds plain data."""
     return {
@@ -508,6 +517,69 @@ def widths(members, schema, class_name):
 def outputs(members, schema, class_name):
     for tree in (n for n in walk(schema) if n["__class__"] == class_name):
         tree["__reduce__"]["args"]["content"][2] = value(10**6)
+
+
+def put(name, new):
+    """Give all objects of a class an attribute."""
+
+    def tamper(members, schema, class_name):
+        owners = [n for n in walk(schema) if n["__class__"] == class_name]
+        assert owners
+        for attributes in (owner["content"] for owner in owners):
+            if name not in attributes["content"]:  # There is a list of their types too.
+                types = attributes["key_types"]["content"]
+                types.append(types[0])
+            attributes["content"][name] = value(new)
+
+    return tamper
+
+
+@pytest.mark.parametrize(
+    ("method", "class_name", "tamper"),
+    [
+        # It would read samples without looking at their number of columns.
+        ("histgb", "HistGradientBoostingClassifier", put("_in_fit", True)),
+        (
+            "histgb",
+            "HistGradientBoostingClassifier",
+            put("n_trees_per_iteration_", 10**6),
+        ),
+        ("balanced_forest", "BalancedRandomForestClassifier", put("n_classes_", 10**6)),
+        ("balanced_forest", "BalancedRandomForestClassifier", put("n_jobs", 50)),
+        ("logistic_balanced", "LogisticRegression", put("n_jobs", 50)),
+        ("logistic_balanced", "OneHotEncoder", put("_drop_idx_after_grouping", [0.5])),
+        ("logistic_balanced", "TfidfVectorizer", put("input", "filename")),
+        (
+            "logistic_balanced",
+            "TfidfVectorizer",
+            put("token_pattern", "(?:(?:.|.)*)*x"),
+        ),
+        ("logistic_balanced", "TfidfVectorizer", put("ngram_range", [1, 10**6])),
+    ],
+)
+def test_switches_and_sizes_that_no_honest_model_has(
+    method, class_name, tamper, honest, command, tmp_path
+):
+    members = members_of(honest[method])
+    schema = json.loads(members["schema.json"])
+    if class_name == "TfidfVectorizer":
+        path = store(command, tmp_path, write_text(tmp_path), method)
+        members = members_of(path)
+        schema = json.loads(members["schema.json"])
+    tamper(members, schema, class_name)
+    members["schema.json"] = json.dumps(schema).encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model")
+
+
+@pytest.mark.parametrize("name", ["facts.json", "schema.json"])
+def test_json_that_would_fill_the_memory(name, honest, command, tmp_path):
+    members = members_of(honest["logistic_balanced"])
+    members[name] = b'{"a": [' + b"[]," * 11_000_000 + b"[]]}"
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model", name)
 
 
 @pytest.mark.parametrize(

@@ -334,3 +334,38 @@ def test_columns_that_cannot_be_dropped(command, tmp_path, asked, message):
     )  # fmt: skip
     assert ended.says(message)
     assert not (tmp_path / "o").exists()
+
+
+def test_labels_that_differ_in_spaces_only_are_one(command, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(80) < 0.3, "yes", "no").astype(object)
+    spaced = [f"{label} " if i % 2 else label for i, label in enumerate(y)]
+    path = tmp_path / "spaces.csv"
+    pd.DataFrame({"a": rng.normal(size=80), "t": spaced}).to_csv(path, index=False)
+    ended = command(
+        "compare", path, "--target", "t", "--positive", "yes", "--folds", 2,
+        "--methods", "logistic_balanced", "--jobs", 1, "--quiet",
+        "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert f"{(y == 'yes').sum()} " in ended.out
+    assert "are yes" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--groups", "t"], "--groups names 't', which is the target"),
+        (["--time", "t"], "--time names 't', which is the target"),
+    ],
+)
+def test_the_target_cannot_be_another_column_too(words, says, command, tmp_path):
+    path = tmp_path / "small.csv"
+    path.write_text("a,t\n" + "1.5,yes\n2.5,no\n" * 10, encoding="utf-8")
+    ended = command("compare", path, "--target", "t", *words)
+    assert ended.says(says)
+
+
+def test_a_header_without_samples(command, tmp_path):
+    path = tmp_path / "header.csv"
+    path.write_text("a,t\n", encoding="utf-8")
+    assert command("compare", path, "--target", "t").says("no samples")

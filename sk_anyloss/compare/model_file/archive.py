@@ -18,6 +18,9 @@ MEMBER = re.compile(r"facts\.json|schema\.json|[0-9]{1,9}\.npy")
 MAX_MEMBERS = 100_000
 #: Bytes of all members together, unpacked, and of a single member in JSON.
 MAX_BYTES, MAX_JSON_BYTES = 4 * 2**30, 2**29
+MAX_FACTS_BYTES = 2**24
+#: Values in JSON: each takes some hundred bytes when it is parsed.
+MAX_JSON_VALUES = 10_000_000
 #: Beyond ``FREE_BYTES``, unpacked members may be at most ``MAX_RATIO`` times as large
 #: as the file: models reach 40, what is made to fill the memory reaches 1,000.
 FREE_BYTES, MAX_RATIO = 2**26, 100
@@ -58,9 +61,10 @@ def unpack(content: bytes) -> dict[str, bytes]:
             raise ModelFileError(
                 f"it has a member {info.filename[:80]!r}, as no model has"
             )
-        if info.filename.endswith(".json") and info.file_size > MAX_JSON_BYTES:
+        allowed = MAX_FACTS_BYTES if info.filename == "facts.json" else MAX_JSON_BYTES
+        if info.filename.endswith(".json") and info.file_size > allowed:
             raise ModelFileError(
-                f"its {info.filename} is larger than {MAX_JSON_BYTES:,} bytes"
+                f"its {info.filename} is larger than {allowed:,} bytes"
             )
         total += info.file_size
     if len({info.filename for info in infos}) < len(infos):
@@ -135,8 +139,11 @@ def read_json(members: dict[str, bytes], name: str) -> dict[str, Any]:
             f"it has no {name}, so another version or another program made it; store "
             "the model again with compare --save"
         )
+    content = members[name]
+    if sum(content.count(sign) for sign in (b"[", b"{", b",")) > MAX_JSON_VALUES:
+        raise ModelFileError(f"its {name} holds more than {MAX_JSON_VALUES:,} values")
     try:
-        found = json.loads(members[name], object_pairs_hook=_distinct)
+        found = json.loads(content, object_pairs_hook=_distinct)
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:

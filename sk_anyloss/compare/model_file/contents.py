@@ -12,8 +12,9 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import BaseEnsemble, HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
@@ -36,9 +37,92 @@ def check_contents(model: object) -> None:
                 raise ModelFileError(
                     f"{name!r} takes the place of a method of {_name(part)}"
                 )
+        if isinstance(part, BaseEstimator):
+            _check_attributes(part)
         for kind, is_sound in _CHECKS:
             if isinstance(part, kind) and not _holds(is_sound, part):
-                raise ModelFileError(f"indices in {_name(part)} are out of bounds")
+                raise ModelFileError(f"numbers in {_name(part)} are out of bounds")
+
+
+def _check_attributes(part: BaseEstimator) -> None:
+    """Refuse what no fitted estimator of its class has.
+
+    Beside its parameters and what it has learned, which end in an underscore, an
+    estimator has switches of its own: with ``_in_fit``, boosting reads samples without
+    looking at their number of columns.
+    """
+    known = set(part.get_params(deep=False)) | OTHERS.get(type(part).__name__, set())
+    for name in vars(part):
+        learned = name.endswith("_") and not name.startswith("_")
+        if not learned and name not in known:
+            raise ModelFileError(f"{_name(part)} has an attribute {name!r}")
+    if getattr(part, "n_jobs", None) is not None:
+        raise ModelFileError(f"{_name(part)} would start processes")
+
+
+#: Attributes of fitted estimators, by the name of their class, that are neither
+#: parameters nor end in an underscore.
+OTHERS = {
+    "AdaBoostClassifier": {"estimator_params"},
+    "ApplyToEachCol": {"_columns"},
+    "BalancedRandomForestClassifier": {
+        "_n_features",
+        "_sampling_strategy",
+        "estimator",
+        "estimator_params",
+    },
+    "DatetimeEncoder": {"_periodic_encoders"},
+    "DropUninformative": {"_null_count"},
+    "EasyEnsembleClassifier": {
+        "_max_features",
+        "_max_samples",
+        "_n_samples",
+        "_sample_weight",
+        "_sampling_strategy",
+        "_seeds",
+        "bootstrap",
+        "bootstrap_features",
+        "estimator_params",
+        "max_features",
+        "max_samples",
+        "oob_score",
+    },
+    "HistGradientBoostingClassifier": {
+        "_baseline_prediction",
+        "_bin_mapper",
+        "_feature_subsample_rng",
+        "_is_categorical_remapped",
+        "_label_encoder",
+        "_loss",
+        "_n_features",
+        "_predictors",
+        "_preprocessor",
+        "_random_seed",
+        "_scorer",
+        "_use_validation_data",
+    },
+    "OneHotEncoder": {
+        "_drop_idx_after_grouping",
+        "_infrequent_enabled",
+        "_n_features_outs",
+        "_sklearn_output_config",
+    },
+    "RUSBoostClassifier": {"estimator_params"},
+    "SimpleImputer": {"_fill_dtype", "_fit_dtype"},
+    "StringEncoder": {"_sklearn_output_config", "to_str"},
+    "TableVectorizer": {
+        "_encoders",
+        "_named_encoders",
+        "_pipeline",
+        "_postprocessors",
+        "_preprocessors",
+        "_specific_columns",
+        "_specific_transformers",
+    },
+    "TfidfVectorizer": {"_tfidf"},
+    "ToFloat": {"_needs_str_replace", "_thousand"},
+    "TunedThreshold": {"_curve_scorer"},
+}
 
 
 def _name(part: object) -> str:
@@ -72,6 +156,8 @@ def _parts(value: Any) -> Iterator[object]:
 def _is_sound_tree(model: DecisionTreeClassifier) -> bool:
     if not hasattr(model, "tree_"):  # What others were cloned from.
         return True
+    if not _has_two_classes(model):
+        return False
     tree = model.tree_
     left, right = tree.children_left, tree.children_right
     inner = np.flatnonzero(left != -1)
@@ -86,7 +172,9 @@ def _is_sound_tree(model: DecisionTreeClassifier) -> bool:
 def _is_sound_boosting(model: HistGradientBoostingClassifier) -> bool:
     if not hasattr(model, "_predictors"):
         return True
-    if model._preprocessor is not None:
+    if model._preprocessor is not None or model.n_trees_per_iteration_ != 1:
+        return False
+    if any(len(stage) != 1 for stage in model._predictors):
         return False
     for predictor in (one for stage in model._predictors for one in stage):
         nodes = predictor.nodes
@@ -119,7 +207,20 @@ def _within(indices: np.ndarray, count: int) -> bool:
     return bool((indices >= 0).all() and (indices < count).all())
 
 
+def _has_two_classes(model: Any) -> bool:
+    """Otherwise an array for more classes than anybody has would be made."""
+    return model.n_classes_ == 2 and getattr(model, "n_outputs_", 1) == 1
+
+
+def _is_sound_ensemble(model: Any) -> bool:
+    return not hasattr(model, "estimators_") or _has_two_classes(model)
+
+
 def _is_sound_vectorizer(model: CountVectorizer) -> bool:
+    # Others could read files, or search with an expression that never ends.
+    usual = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).get_params()
+    if type(model) is not TfidfVectorizer or model.get_params() != usual:
+        return False
     if not hasattr(model, "vocabulary_"):
         return True
     indices = np.array(list(model.vocabulary_.values()), dtype=np.int64)
@@ -139,7 +240,9 @@ def _is_sound_encoder(model: OneHotEncoder) -> bool:
         )
         if categories.ndim != 1 or not in_order:
             return False
-        if drop is not None and not 0 <= drop < len(categories):
+        if drop is not None and not (
+            isinstance(drop, (int, np.integer)) and 0 <= drop < len(categories)
+        ):
             return False
         widths.append(len(categories) - (drop is not None))
     return model._infrequent_enabled is False and widths == model._n_features_outs
@@ -148,6 +251,7 @@ def _is_sound_encoder(model: OneHotEncoder) -> bool:
 _CHECKS: list[tuple[type, Callable[[Any], bool]]] = [
     (DecisionTreeClassifier, _is_sound_tree),
     (HistGradientBoostingClassifier, _is_sound_boosting),
+    (BaseEnsemble, _is_sound_ensemble),
     (CountVectorizer, _is_sound_vectorizer),
     (OneHotEncoder, _is_sound_encoder),
 ]

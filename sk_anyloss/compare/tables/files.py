@@ -159,6 +159,9 @@ def _read_csv(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, str]:
 def _labels(column: pd.Series) -> pd.Series:
     """Labels as they are written, whole numbers as numbers; blank ones are missing."""
     written = column.where(column.str.strip() != "")
+    if written.str.strip().nunique() < written.nunique():
+        # A space before or after a word makes no other label of it.
+        written = written.str.strip()
     present = written.dropna()
     numbers = pd.to_numeric(present, errors="coerce")
     if present.empty or numbers.isna().any():

@@ -96,6 +96,10 @@ def two_classes(
     counts = labels.value_counts()
     if len(counts) < 2:
         found = repr(counts.index[0]) if len(counts) else "no label at all"
+        if not len(labels):
+            raise TableError(
+                "There are no samples with a label; two classes are needed."
+            )
         raise TableError(f"The target has one class only, {found}; it needs two.")
     if positive is not None:
         positive = _find(positive, list(counts.index))

@@ -202,6 +202,9 @@ def read_table(
         raise no_column(target, frame.columns, f"in {text!r}")
     if target in columns_to_drop(drop, frame.columns):
         raise TableError(f"--drop names {target!r}, which is the target.")
+    for option, column in (("--groups", groups), ("--time", time)):
+        if column == target:
+            raise TableError(f"{option} names {target!r}, which is the target.")
     y = frame.pop(target)
     # A file may be called by bytes that are no text.
     name = path.stem.encode(errors="replace").decode()
