@@ -7,15 +7,18 @@ does the same, it is called here; where only a private one does, it is optional.
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_array, check_random_state
-from torch import nn
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "check_sample_weight",
@@ -57,7 +60,9 @@ def fused_adam(
     """
     if device is not None and device.type not in ("cpu", "cuda"):
         return None
-    return getattr(torch, "_fused_adamw_" if decoupled else "_fused_adam_", None)
+    # Who asks has imported torch; stored models are applied without it.
+    name = "_fused_adamw_" if decoupled else "_fused_adam_"
+    return getattr(sys.modules["torch"], name, None)
 
 
 def set_training(owner: object, training: bool) -> None:

@@ -108,8 +108,7 @@ class Batches:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.utils import gen_batches
-    from skorch.dataset import Dataset
+    >>> from skorch.dataset import Dataset
     >>> from sk_anyloss.training.dataset import Batches
     >>> data = Dataset(np.zeros((10, 3)), np.zeros(10))
     >>> [len(y) for X, y in Batches(data, batch_size=4)]
