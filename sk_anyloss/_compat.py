@@ -86,8 +86,9 @@ def set_training(owner: object, training: bool) -> None:
     >>> net.module.training, net.module_.training
     (True, False)
     """
+    module = sys.modules["torch"].nn.Module
     for name, part in vars(owner).items():
-        if name.endswith("_") and isinstance(part, nn.Module):
+        if name.endswith("_") and isinstance(part, module):
             part.train(training)
 
 
