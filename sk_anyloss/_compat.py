@@ -9,10 +9,11 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_array, check_random_state
@@ -27,6 +28,7 @@ __all__ = [
     "routing_enabled",
     "set_training",
     "shuffled_group_folds",
+    "with_short_indices",
 ]
 
 
@@ -212,3 +214,25 @@ def raise_for_unrouted(params: Mapping[str, object], caller: str) -> None:
             f"{caller} got {', '.join(sorted(params))}, which it hands on only after "
             "sklearn.set_config(enable_metadata_routing=True)."
         )
+
+
+def with_short_indices(X: Any) -> Any:
+    """A sparse CSR matrix with indices of 32 bits where they suffice; others as is.
+
+    ``StandardScaler.partial_fit`` of older scikit-learn takes no others after the first
+    call, and older scipy keeps 64 bits that it was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from sk_anyloss._compat import with_short_indices
+    >>> X = csr_array(np.eye(2))
+    >>> X.indices, X.indptr = X.indices.astype("int64"), X.indptr.astype("int64")
+    >>> with_short_indices(X).indices.dtype
+    dtype('int32')
+    """
+    if not issparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    indices = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
+    return type(X)((X.data, *indices), shape=X.shape)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 
-from sk_anyloss._compat import check_sample_weight
+from sk_anyloss._compat import check_sample_weight, with_short_indices
 from sk_anyloss.training.dataset import Sample
 
 
@@ -45,11 +45,13 @@ def class_weights(
         weight = np.ones(len(y))
     if class_weight is not None:
         if isinstance(class_weight, str) and class_weight == "balanced":
-            # Only the classes that are here: a partial fit may see just one.
-            classes = np.unique(y)
-        factors = compute_class_weight(
-            class_weight, classes=classes, y=y, sample_weight=weight
-        )
+            # scikit-learn heeds sample weights here from 1.7 on only. Only the classes
+            # that are here: a partial fit may see just one.
+            classes, codes = np.unique(y, return_inverse=True)
+            totals = np.bincount(codes, weights=weight)
+            factors = totals.sum() / (len(classes) * totals)
+        else:
+            factors = compute_class_weight(class_weight, classes=classes, y=y)
         if not (np.isfinite(factors).all() and (factors >= 0).all()):
             raise ValueError(
                 f"class_weight must be finite and not negative, got {class_weight!r}."
@@ -84,7 +86,7 @@ def column_figures(X: Any, sample: Sample) -> Figures:
     scaler = StandardScaler(with_mean=False)
     with np.errstate(over="ignore", invalid="ignore"):
         for rows, weight in sample.chunks(X):
-            scaler.partial_fit(rows, sample_weight=weight)
+            scaler.partial_fit(with_short_indices(rows), sample_weight=weight)
     mean, scale = scaler.mean_, scaler.scale_
     # The scaler puts 1 for what it takes for constant, by a bound that grows with the
     # mean; where squares overflow it has no number at all.
