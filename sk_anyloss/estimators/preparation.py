@@ -231,8 +231,8 @@ def check_labels(labels: np.ndarray, pos_label: Any) -> tuple[np.ndarray, Any]:
     --------
     >>> import numpy as np
     >>> from sk_anyloss.estimators.preparation import check_labels
-    >>> check_labels(np.array(["no", "yes"]), None)[1]
-    np.str_('yes')
+    >>> str(check_labels(np.array(["no", "yes"]), None)[1])
+    'yes'
     """
     if len(labels) > 2:
         raise ValueError(
