@@ -132,8 +132,8 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     >>> from sk_anyloss.training.batches import stratified_order
     >>> y = np.array([1, 1, 0, 0, 0, 0, 0, 0])
     >>> order = stratified_order(y, np.random.default_rng(0))
-    >>> y[order][:4].sum(), y[order][4:].sum()
-    (np.int64(1), np.int64(1))
+    >>> int(y[order][:4].sum()), int(y[order][4:].sum())
+    (1, 1)
     """
     order = rng.permutation(len(y))
     positive = y[order] > 0
