@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from sk_anyloss.losses import AnyLoss
     from sk_anyloss.metrics.scoring import metric_score, metric_scorer
     from sk_anyloss.search.search import AnyLossClassifierCV
+    from sk_anyloss.training.callbacks import EarlyStopping
     from sk_anyloss.training.net import AnyLossNet
+    from sk_anyloss.training.schedules import CosineDecay
 
 __version__ = "0.1.0"
 
@@ -20,6 +22,8 @@ __all__ = [
     "AnyLossClassifier",
     "AnyLossClassifierCV",
     "AnyLossNet",
+    "CosineDecay",
+    "EarlyStopping",
     "__version__",
     "fit_stack",
     "metric_score",
@@ -33,6 +37,8 @@ _DEFINED_IN = {
     "AnyLossClassifier": "sk_anyloss.estimators.classifier",
     "AnyLossClassifierCV": "sk_anyloss.search.search",
     "AnyLossNet": "sk_anyloss.training.net",
+    "CosineDecay": "sk_anyloss.training.schedules",
+    "EarlyStopping": "sk_anyloss.training.callbacks",
     "fit_stack": "sk_anyloss.estimators.stack",
     "metric_score": "sk_anyloss.metrics.scoring",
     "metric_scorer": "sk_anyloss.metrics.scoring",

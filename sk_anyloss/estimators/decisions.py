@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sk_anyloss.metrics import Metric, get_metric
 from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import metric_score
 
-__all__ = ["DecidesByLogOdds", "log_odds"]
+if TYPE_CHECKING:
+    from sk_anyloss.training.source import Matrix
 
-
-def log_odds(p: np.ndarray) -> np.ndarray:
-    """Of probabilities, finite for those that round to 0 or 1."""
-    tiny = np.finfo(float).eps
-    return logit(np.clip(p, tiny, 1 - tiny))
+__all__ = ["DecidesByLogOdds"]
 
 
 class DecidesByLogOdds(ClassifierMixin):
-    """Labels, scores and the metric, from an estimator's ``_log_odds`` and ``_cut``."""
+    """Labels, scores and the metric, from ``_log_odds`` and ``decision_``."""
 
     metric: str | Metric
     classes_: np.ndarray
-    pos_label_: Any
-    #: Log-odds above which the positive class is predicted.
-    _cut: float
+    pos_label_: Hashable
+    #: Where the positive class is predicted.
+    decision_: Decision
 
-    def _log_odds(self, X: Any) -> np.ndarray:
-        """Of the positive class, for rows that are validated."""
+    def _log_odds(self, X: Matrix) -> np.ndarray:
+        """Of the positive class, for samples that are validated."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:
@@ -43,8 +42,15 @@ class DecidesByLogOdds(ClassifierMixin):
         tags.input_tags.sparse = True
         return tags
 
-    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        """Rows, and labels unless they are left out, as arrays."""
+    @property
+    def threshold_(self) -> float:
+        """Probability above which the positive class is predicted."""
+        return self.decision_.threshold
+
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool
+    ) -> Any:
+        """Samples, and labels unless they are left out, as arrays."""
         with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
             return validate_data(
                 self,
@@ -61,10 +67,10 @@ class DecidesByLogOdds(ClassifierMixin):
         """Whether the log-odds speak for ``classes_[1]``."""
         return bool(self.pos_label_ == self.classes_[1])
 
-    def _decide(self, X: Any) -> np.ndarray:
-        """Log-odds in favour of ``classes_[1]``, from which the cut is taken off."""
-        decision = self._log_odds(X) - self._cut
-        return decision if self._favours_last else -decision
+    def _decide(self, X: Matrix) -> np.ndarray:
+        """Margin in favour of ``classes_[1]``."""
+        margin = self.decision_.margin(self._log_odds(X))
+        return margin if self._favours_last else -margin
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Confidence in ``classes_[1]``: above 0 where it is predicted.
@@ -72,7 +78,7 @@ class DecidesByLogOdds(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to decide on.
+            Samples to decide on.
 
         Returns
         -------
@@ -88,7 +94,7 @@ class DecidesByLogOdds(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to score.
+            Samples to score.
 
         Returns
         -------
@@ -96,7 +102,8 @@ class DecidesByLogOdds(ClassifierMixin):
             Columns in the order of ``classes_``. Not calibrated.
         """
         decision = self.decision_function(X)
-        favour = decision + (self._cut if self._favours_last else -self._cut)
+        offset = self.decision_.offset
+        favour = decision + (offset if self._favours_last else -offset)
         return expit(np.stack((-favour, favour), axis=1))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -105,7 +112,7 @@ class DecidesByLogOdds(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to label.
+            Samples to label.
 
         Returns
         -------
@@ -123,11 +130,11 @@ class DecidesByLogOdds(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,)
             Their true labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the samples.
 
         Returns
         -------

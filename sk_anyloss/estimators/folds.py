@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 
-__all__ = ["inner_cv"]
+__all__ = ["check_folds", "inner_cv"]
 
 #: What scikit-learn takes as ``cv``: a number of folds, a splitter, or the splits.
 CV: TypeAlias = "int | BaseCrossValidator | list[tuple[np.ndarray, np.ndarray]] | None"
@@ -47,3 +48,42 @@ def inner_cv(
         n_splits = 5 if cv is None else int(cv)
         return StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
     return check_cv(cv, classifier=True)
+
+
+def check_folds(
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    y: np.ndarray,
+    sample_weight: np.ndarray | None,
+) -> None:
+    """Refuse folds that test nothing, or whose training samples have one class.
+
+    Parameters
+    ----------
+    folds : sequence of pairs of arrays
+        Positions to train on, and positions to leave out.
+    y : ndarray
+        Labels.
+    sample_weight : ndarray or None
+        Weights; a sample of weight 0 is no training sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.folds import check_folds
+    >>> check_folds([(np.array([0, 1]), np.array([]))], np.array([0, 1]), None)
+    Traceback (most recent call last):
+    ...
+    ValueError: Fold 0 of 1 leaves no sample out.
+    """
+    for k, (train, test) in enumerate(folds):
+        used = train
+        if sample_weight is not None:
+            used = np.asarray(train)[sample_weight[train] > 0]
+        if len(test) == 0:
+            raise ValueError(f"Fold {k} of {len(folds)} leaves no sample out.")
+        if len(np.unique(y[used])) < 2:
+            raise ValueError(
+                f"Fold {k} of {len(folds)} leaves only one class to train on; use "
+                "fewer folds, or a splitter that keeps both classes together, such "
+                "as StratifiedKFold or StratifiedGroupKFold."
+            )

@@ -14,13 +14,14 @@ from sk_anyloss._names import spelled
 from sk_anyloss.losses.steps import (
     Sigmoid,
     check_threshold,
-    check_thresholds,
     get_step,
     step_names,
 )
-from sk_anyloss.training.batches import batch_rows
+from sk_anyloss.training.batches import resolve_batch_size
+from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.mlp import check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
+from sk_anyloss.training.schedules import LearningRate, initial_rate
 
 
 def check_params(model: Any) -> None:
@@ -28,22 +29,17 @@ def check_params(model: Any) -> None:
     check_hidden(model.hidden)
     check_common_params(model)
     check_callbacks(model.callbacks)
-    check_thresholds(model.threshold)
-    if model.decision_threshold is not None:
-        check_threshold(model.decision_threshold, "decision_threshold")
+    check_threshold(model.threshold)
     get_step(spelled(model.step, step_names()))
     if not (isinstance(model.L, str) and model.L == "auto"):
         Sigmoid(model.L)
-    batch_rows(model.batch_size, 1)
-    check_flags(model, "standardize", "batch_norm", "early_stopping", "warm_start")
+    resolve_batch_size(model.batch_size, 1)
+    check_flags(model, "standardize", "batch_norm", "warm_start")
+    if not isinstance(model.early_stopping, EarlyStopping):
+        check_flags(model, "early_stopping", way_out=" or an EarlyStopping")
     get_optimizer(model.optimizer)
-    for name, high in (("lr", np.inf), ("validation_fraction", 1)):
-        value = getattr(model, name)
-        if not isinstance(value, numbers.Real) or not 0.0 < float(value) < high:
-            raise ValueError(
-                f"{name} must be a number above 0 and below {high}, got {value!r}."
-            )
-    for name in ("max_epochs", "n_iter_no_change", "n_init"):
+    check_learning_rate(model.lr)
+    for name in ("max_epochs", "n_init"):
         value = getattr(model, name)
         if not isinstance(value, numbers.Integral) or value < 1:
             raise ValueError(
@@ -54,24 +50,16 @@ def check_params(model: Any) -> None:
         raise ValueError(
             f"n_bins must be a whole number of at least 1 or None, got {bins!r}."
         )
-    if model.schedule not in (None, "cosine"):
-        raise ValueError(f"schedule must be 'cosine' or None, got {model.schedule!r}.")
-    whole = isinstance(model.warm_up, numbers.Integral)
-    if not whole or not 0 <= model.warm_up < model.max_epochs:
+
+
+def check_learning_rate(lr: LearningRate) -> None:
+    """Refuse what is not a positive number, or a schedule that starts at one."""
+    initial = initial_rate(lr)
+    if not isinstance(initial, numbers.Real) or not 0.0 < float(initial) < np.inf:
         raise ValueError(
-            f"warm_up must be a whole number of at least 0 and below max_epochs="
-            f"{model.max_epochs}, of which it is a part; got {model.warm_up!r}."
+            "lr must be a number above 0 and below inf, or a CosineDecay from one; got "
+            f"{lr!r}."
         )
-    if not isinstance(model.memory, numbers.Real) or not 0 <= float(model.memory) < 1:
-        raise ValueError(f"memory must be a number in [0, 1), got {model.memory!r}.")
-    bias = model.output_bias
-    prior = isinstance(bias, str) and bias == "prior"
-    if not prior and not (isinstance(bias, numbers.Real) and np.isfinite(float(bias))):
-        raise ValueError(
-            f"output_bias must be 'prior' or a finite number, got {bias!r}."
-        )
-    if not isinstance(model.tol, numbers.Real) or not float(model.tol) >= 0:
-        raise ValueError(f"tol must be a number of at least 0, got {model.tol!r}.")
 
 
 def check_search_params(model: Any) -> None:
@@ -80,17 +68,10 @@ def check_search_params(model: Any) -> None:
     Those of its candidates are refused with the first candidate.
     """
     check_common_params(model)
-    check_flags(model, "ensemble", "cross_entropy", "standardize", "batch_norm")
+    check_flags(model, "ensemble")
     if model.tune_threshold != "auto":
         check_flags(model, "tune_threshold", way_out=" or 'auto'")
-    for name, example in (
-        ("hidden", "[(), (32, 32)]"),
-        ("steps", "['sigmoid', 'identity']"),
-        ("Ls", "[5, 73]"),
-        ("lrs", "[0.01, 0.03]"),
-        ("bins", "[None, 8]"),
-    ):
-        check_list(name, getattr(model, name), f"what to try, such as {example}")
+    check_list("hidden", model.hidden, "networks to try, such as [(), (32, 32)]")
     for widths in model.hidden:
         if isinstance(widths, numbers.Integral):
             raise ValueError(

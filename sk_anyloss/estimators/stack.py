@@ -46,7 +46,7 @@ def fit_stack(
     models : sequence of AnyLossClassifier
         The estimators; each is fitted anew.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows for all of them.
+        Samples for all of them.
     y : array-like of shape (n_samples,)
         Their labels.
     rows : sequence of arrays, default=None

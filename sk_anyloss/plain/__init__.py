@@ -17,8 +17,9 @@ from scipy.sparse import issparse
 from scipy.special import erf, expit
 from sklearn.base import BaseEstimator
 
-from sk_anyloss.estimators.decisions import DecidesByLogOdds, log_odds
+from sk_anyloss.estimators.decisions import DecidesByLogOdds
 from sk_anyloss.metrics import Metric
+from sk_anyloss.metrics.decision import Decision, log_odds
 
 if TYPE_CHECKING:
     from sk_anyloss.plain.conversion import to_plain
@@ -79,8 +80,9 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         return log_odds(np.sum([expit(z - cut) * w for z, cut, w in pairs], axis=0))
 
     @property
-    def _cut(self) -> float:  # type: ignore[override]
-        return self.cut_
+    def decision_(self) -> Decision:  # type: ignore[override]
+        """Where the positive class is predicted."""
+        return Decision(self.cut_)
 
 
 @dataclass

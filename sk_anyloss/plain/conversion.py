@@ -61,18 +61,14 @@ def _plain(model: AnyLossClassifier | AnyLossClassifierCV) -> PlainClassifier:
         if hasattr(model, name):
             setattr(plain, name, getattr(model, name))
     if isinstance(model, AnyLossClassifier):
-        members = [(model, 0.0, 1.0)]
+        networks, plain.cuts_, plain.shares_ = [model], np.zeros(1), np.ones(1)
     else:
-        members = [
-            (network, network._cut + trial.cut, 1 / len(trial.models))
-            for trial in model._trials
-            for network in trial.models
-        ]
-    plain.networks_ = [_arrays(network) for network, _, _ in members]
-    plain.cuts_ = np.array([cut for _, cut, _ in members])
-    shares = np.array([share for _, _, share in members])
-    plain.shares_ = shares / shares.sum()
-    plain.cut_ = float(model._cut)
+        networks = model.estimators_
+        own = np.array([network.decision_.offset for network in networks])
+        plain.cuts_ = own + model.estimator_offsets_
+        plain.shares_ = model.estimator_weights_
+    plain.networks_ = [_arrays(network) for network in networks]
+    plain.cut_ = model.decision_.offset
     return plain
 
 
@@ -89,7 +85,7 @@ def _arrays(model: AnyLossClassifier) -> dict[str, Any]:
         )
     return {
         "activation": module.activation,
-        "pieces": array(module.pieces),
+        "pieces": array(module.bin_features),
         "mean": array(module.mean),
         "scale": array(module.scale),
         "weights": [array(layer.weight) for layer in module.layers],

@@ -1,28 +1,60 @@
-"""Settings of the network that a search tries: which there are, and what comes of them.
-
-A candidate is a dict of parameters of :class:`sk_anyloss.AnyLossClassifier`.
-"""
+"""Candidates of a search: dicts of parameters of the estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.losses.steps import Step
 from sk_anyloss.training.mlp import check_hidden
+from sk_anyloss.training.schedules import CosineDecay, LearningRate
 
-__all__ = ["check_candidates", "describe", "grid"]
+__all__ = ["candidate_grid", "check_candidates", "default_candidates", "describe"]
+
+#: The most inputs that a piecewise-linear encoding may have among the defaults.
+MAX_BINS = 1024
 
 
-def grid(
+def default_candidates(
+    hidden: Sequence[tuple[int, ...]], n_features: int
+) -> list[dict[str, Any]]:
+    """What the search tries unless it is told: 4 candidates for each network.
+
+    Parameters
+    ----------
+    hidden : sequence of tuples of int
+        Widths of hidden layers.
+    n_features : int
+        Number of features; with many, there is no piecewise-linear encoding.
+
+    Returns
+    -------
+    candidates : list of dict
+        Each network on the metric and on cross-entropy, on standardised features and
+        on 8 bins of each feature.
+
+    Examples
+    --------
+    >>> from sk_anyloss.search.candidates import default_candidates, describe
+    >>> for candidate in default_candidates([(4,)], n_features=500):
+    ...     print(describe(candidate))
+    hidden=(4,), lr=CosineDecay(0.03), step=sigmoid, L=5
+    hidden=(4,), lr=CosineDecay(0.03), loss=bce
+    """
+    bins = [None, 8] if 8 * n_features <= MAX_BINS else [None]
+    return candidate_grid(hidden, bins=bins)
+
+
+def candidate_grid(
     hidden: Sequence[tuple[int, ...]],
-    steps: Sequence[Any],
-    Ls: Sequence[float | str],
-    lrs: Sequence[float],
-    bins: Sequence[int | None],
-    cross_entropy: bool,
+    steps: Sequence[str | Step] = ("sigmoid",),
+    Ls: Sequence[float | str] = (5,),
+    lrs: Sequence[LearningRate] = (CosineDecay(0.03),),
+    bins: Sequence[int | None] = (None, 8),
+    cross_entropy: bool = True,
 ) -> list[dict[str, Any]]:
     """All combinations, those of one shape behind each other.
 
@@ -30,15 +62,15 @@ def grid(
     ----------
     hidden : sequence of tuples of int
         Widths of hidden layers.
-    steps : sequence of str or Step
+    steps : sequence of str or Step, default=('sigmoid',)
         Steps; ``'sigmoid'`` comes once for each L.
-    Ls : sequence of float or 'auto'
+    Ls : sequence of float or 'auto', default=(5,)
         Values of L.
-    lrs : sequence of float
+    lrs : sequence of float or CosineDecay, default=(CosineDecay(0.03),)
         Learning rates.
-    bins : sequence of int or None
-        In how many pieces columns enter.
-    cross_entropy : bool
+    bins : sequence of int or None, default=(None, 8)
+        Numbers of bins of a piecewise-linear encoding; None for standardised features.
+    cross_entropy : bool, default=True
         Whether to add the network on cross-entropy.
 
     Returns
@@ -48,9 +80,9 @@ def grid(
 
     Examples
     --------
-    >>> from sk_anyloss.search.candidates import describe, grid
+    >>> from sk_anyloss.search.candidates import candidate_grid, describe
     >>> steps = ["identity", "sigmoid"]
-    >>> for candidate in grid([(4,)], steps, [5, 73], [0.01], [None, 8], True):
+    >>> for candidate in candidate_grid([(4,)], steps, [5, 73], [0.01]):
     ...     print(describe(candidate))
     hidden=(4,), lr=0.01, step=identity
     hidden=(4,), lr=0.01, step=sigmoid, L=5
@@ -67,14 +99,14 @@ def grid(
             losses.append({"step": step} if L is None else {"step": step, "L": L})
     if cross_entropy:
         losses.append({"loss": "bce"})
-    inputs: list[dict[str, Any]] = [{} if n is None else {"n_bins": n} for n in bins]
+    encodings: list[dict[str, Any]] = [{} if n is None else {"n_bins": n} for n in bins]
     return [
-        {"hidden": check_hidden(width), **columns, "lr": lr, **loss}
-        for width, columns, lr, loss in product(hidden, inputs, lrs, losses)
+        {"hidden": check_hidden(width), **encoding, "lr": lr, **loss}
+        for width, encoding, lr, loss in product(hidden, encodings, lrs, losses)
     ]
 
 
-def check_candidates(candidates: Iterable[Any]) -> list[dict[str, Any]]:
+def check_candidates(candidates: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Refuse an empty list, and names that the estimator does not have.
 
     Examples
@@ -88,8 +120,8 @@ def check_candidates(candidates: Iterable[Any]) -> list[dict[str, Any]]:
     result = [dict(candidate) for candidate in candidates]
     if not result:
         raise ValueError(
-            "There is no candidate to try: give at least one of hidden, steps, Ls and "
-            "lrs, or a candidate in candidates."
+            "There is no candidate to try: give at least one network in hidden, or a "
+            "candidate in candidates."
         )
     known = AnyLossClassifier().get_params()
     for candidate in result:
@@ -100,8 +132,8 @@ def check_candidates(candidates: Iterable[Any]) -> list[dict[str, Any]]:
     return result
 
 
-def describe(candidate: dict[str, Any]) -> str:
-    """A candidate in a word.
+def describe(candidate: Mapping[str, Any]) -> str:
+    """A candidate in one line.
 
     Examples
     --------

@@ -6,22 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import rankdata
 
-from sk_anyloss.search.trials import Pool, Trial
+from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.search.trials import Trial
 
 __all__ = ["failure_message", "results_table", "score_trials"]
 
 
-def score_trials(trials: Sequence[Trial], pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+def score_trials(
+    trials: Sequence[Trial], out_of_fold: OutOfFold
+) -> tuple[np.ndarray, np.ndarray]:
     """Scores of all candidates on the samples left out; NaN for those that failed.
 
     Parameters
     ----------
     trials : sequence of Trial
         The candidates.
-    pool : Pool
+    out_of_fold : OutOfFold
         The samples left out.
 
     Returns
@@ -31,12 +33,12 @@ def score_trials(trials: Sequence[Trial], pool: Pool) -> tuple[np.ndarray, np.nd
     pooled : ndarray of shape (n_candidates,)
         The score of all samples together.
     """
-    folds = np.full((len(trials), len(pool.sizes)), np.nan)
+    folds = np.full((len(trials), len(out_of_fold.sizes)), np.nan)
     pooled = np.full(len(trials), np.nan)
     for i, trial in enumerate(trials):
         if not trial.error:
-            folds[i] = pool.score_of_folds(trial.decisions())
-            pooled[i] = pool.score(trial.decisions())
+            folds[i] = out_of_fold.score_folds(trial.margin)
+            pooled[i] = out_of_fold.score(trial.margin)
     return folds, pooled
 
 
@@ -69,7 +71,7 @@ def results_table(
         "pooled_test_score": pooled,
         "rank_test_score": rankdata(-ranked, method="min").astype(int),
         "threshold": np.array(
-            [np.nan if trial.error else expit(trial.cut) for trial in trials]
+            [np.nan if trial.error else trial.decision.threshold for trial in trials]
         ),
         "fit_time": np.array([trial.seconds for trial in trials]),
         "error": np.array([trial.error for trial in trials], dtype=object),

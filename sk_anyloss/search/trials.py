@@ -1,97 +1,29 @@
-"""Candidates tried on folds: fold networks, and what they say of rows left out."""
+"""Candidates trained on folds: their networks, and their out-of-fold predictions."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import clone
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.stack import fit_stack
-from sk_anyloss.metrics import Metric
-from sk_anyloss.metrics.scoring import best_cut, evaluate_logits
+from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.candidates import describe
+from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.training.source import Matrix
 
-__all__ = ["Pool", "Trial", "run_trials"]
-
-
-@dataclass
-class Pool:
-    """The rows that are left out, fold by fold.
-
-    Parameters
-    ----------
-    rows : ndarray of int of shape (n_pooled,)
-        Their positions; a splitter may leave a row out several times, or never.
-    target : ndarray of shape (n_pooled,)
-        Their labels, 0 or 1.
-    weight : ndarray of shape (n_pooled,) or None
-        Their weights.
-    sizes : list of int
-        How many of them each fold has.
-    metric : str or callable
-        What to score by.
-    """
-
-    rows: np.ndarray
-    target: np.ndarray
-    weight: np.ndarray | None
-    sizes: list[int]
-    metric: str | Metric
-
-    def best_cut(self, logits: np.ndarray) -> float:
-        """Where the metric is best on all of them."""
-        return best_cut(self.metric, logits, self.target, self.weight)[0]
-
-    def cut_by_others(self, logits: np.ndarray) -> np.ndarray:
-        """For each row the cut that is best on the rows of all other folds.
-
-        A cut that is scored on the rows that it was tuned on looks better than it is.
-        """
-        cuts = np.empty_like(logits, dtype=float)
-        stop = 0
-        for size in self.sizes:
-            start, stop = stop, stop + size
-            others = np.ones(len(logits), dtype=bool)
-            others[start:stop] = len(self.sizes) == 1
-            weight = None if self.weight is None else self.weight[others]
-            cuts[start:stop] = best_cut(
-                self.metric, logits[others], self.target[others], weight
-            )[0]
-        return cuts
-
-    def score(self, logits: np.ndarray, cut: float = 0.0) -> float:
-        """The metric of all of them together."""
-        return evaluate_logits(self.metric, logits, self.target, self.weight, cut)
-
-    def score_of_folds(self, logits: np.ndarray, cut: float = 0.0) -> np.ndarray:
-        """The metric of each fold; NaN where it is not defined."""
-        ends = np.cumsum(self.sizes)[:-1]
-        weights: Any = [None] * len(self.sizes)
-        if self.weight is not None:
-            weights = np.split(self.weight, ends)
-        folds = zip(
-            np.split(logits, ends), np.split(self.target, ends), weights, strict=True
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return np.array(
-                [
-                    evaluate_logits(self.metric, z, y, weight, cut)
-                    for z, y, weight in folds
-                ]
-            )
+__all__ = ["Trial", "positive_margin", "run_trials"]
 
 
 @dataclass
 class Trial:
-    """What became of a candidate.
+    """A candidate that was trained on all folds.
 
     Parameters
     ----------
@@ -99,24 +31,24 @@ class Trial:
         Its parameters.
     models : list of AnyLossClassifier
         Its network of each fold.
-    logits : ndarray of shape (n_pooled,)
-        Their logits on the rows left out.
+    log_odds : ndarray of shape (n_pooled,)
+        Their margins on the samples left out, before any tuning of the threshold.
     seconds : float
         Its share of the time of its stack.
-    cut : float, default=0
-        Logit above which the positive class is predicted.
-    placed : ndarray of shape (n_pooled,) or None
-        The logits less a cut that was tuned without the row's fold.
+    decision : Decision
+        Where it predicts the positive class.
+    nested_margin : ndarray of shape (n_pooled,) or None
+        Margins to a threshold that was tuned without the sample's fold, if it was.
     error : str, default=''
-        Why it failed; it then has no models and no logits.
+        Why it failed; it then has no models and no predictions.
     """
 
     params: dict[str, Any]
     models: list[AnyLossClassifier]
-    logits: np.ndarray
+    log_odds: np.ndarray
     seconds: float
-    cut: float = 0.0
-    placed: np.ndarray | None = None
+    decision: Decision = field(default_factory=Decision)
+    nested_margin: np.ndarray | None = None
     error: str = ""
 
     @classmethod
@@ -130,36 +62,31 @@ class Trial:
         return cls(params, [], np.empty(0), seconds, error=message)
 
     def describe(self) -> str:
-        """Its parameters in a word."""
+        """Its parameters in one line."""
         return describe(self.params)
 
-    def tune(self, pool: Pool) -> None:
-        """Put the cut where the metric is best."""
-        self.cut = pool.best_cut(self.logits)
-        self.placed = self.logits - pool.cut_by_others(self.logits)
+    def tune(self, out_of_fold: OutOfFold) -> None:
+        """Tune the decision threshold."""
+        self.decision = out_of_fold.best_decision(self.log_odds)
+        self.nested_margin = out_of_fold.nested_margin(self.log_odds)
 
-    def decisions(self) -> np.ndarray:
-        """Logits on the rows left out, less a cut that has not seen them either."""
-        return self.logits if self.placed is None else self.placed
-
-    def proba_of(self, X: Any) -> np.ndarray:
-        """Mean scores of the fold networks on other rows, moved in the same way."""
-        return np.mean(
-            [expit(positive_logits(m, X) - self.cut) for m in self.models], axis=0
-        )
+    @property
+    def margin(self) -> np.ndarray:
+        """Margins on the samples left out, to a threshold that has not seen them."""
+        return self.log_odds if self.nested_margin is None else self.nested_margin
 
 
-def positive_logits(model: AnyLossClassifier, X: Any) -> np.ndarray:
-    """Logits in favour of the positive class, less that of the model's threshold."""
+def positive_margin(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
+    """Margin in favour of the positive class."""
     favours_last = model.pos_label_ == model.classes_[1]
-    decision = model.decision_function(X)
-    return decision if favours_last else -decision
+    margin = model.decision_function(X)
+    return margin if favours_last else -margin
 
 
 def run_trials(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
     sample_weight: np.ndarray | None,
@@ -173,19 +100,19 @@ def run_trials(
     candidates : sequence of dict
         What they do not.
     X : array or sparse matrix
-        All rows.
+        All samples.
     y : ndarray
         Their labels.
     folds : sequence of pairs of arrays
-        Rows to train on, and rows to leave out.
+        Samples to train on, and samples to leave out.
     sample_weight : ndarray or None
-        Weights of the rows.
+        Weights of the samples.
 
     Returns
     -------
     trials : list of Trial
         One for each candidate; if the stack fails, its candidates are trained one by
-        one, and those that fail say why.
+        one, and those that fail have an error.
     """
     start = time.perf_counter()
     try:
@@ -208,7 +135,7 @@ def run_trials(
 def _run_stack(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
     sample_weight: np.ndarray | None,
@@ -217,7 +144,7 @@ def _run_stack(
     models = [clone(base).set_params(**params) for params in candidates for _ in folds]
     rows = [train for train, _ in folds] * len(candidates)
     with warnings.catch_warnings():
-        # A candidate that goes astray is not chosen; nobody has to be told.
+        # A candidate that collapses is not chosen, so its warning is of no use.
         warnings.simplefilter("ignore")
         fit_stack(models, X, y, rows=rows, sample_weight=sample_weight)
     if any(model.net_.interrupted_ for model in models):
@@ -226,6 +153,6 @@ def _run_stack(
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]
         pairs = zip(own, folds, strict=True)
-        logits = [positive_logits(model, X[test]) for model, (_, test) in pairs]
-        trials.append(Trial(params, own, np.concatenate(logits), 0.0))
+        margins = [positive_margin(model, X[test]) for model, (_, test) in pairs]
+        trials.append(Trial(params, own, np.concatenate(margins), 0.0))
     return trials

@@ -1,43 +1,33 @@
-"""Rows of a batch: how many, in which order, and as they enter the network."""
+"""Chunk of a batch: how many, in which order, and as they enter the network."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
-from scipy.sparse import issparse
 from torch import Tensor
 
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.training.sparse import SparseStack
 
-__all__ = [
-    "Rows",
-    "as_tensor",
-    "batch_bounds",
-    "batch_rows",
-    "stratified_order",
-    "take",
-]
+__all__ = ["Chunk", "batch_bounds", "resolve_batch_size", "stratified_order"]
 
-#: Up to this many rows, ``batch_size='auto'`` trains on all of them at once.
-FULL_BATCH_ROWS = 64
-#: The most rows that ``batch_size='auto'`` puts into one batch.
-MAX_AUTO_ROWS = 5000
+#: Up to this many samples, ``batch_size='auto'`` trains on all of them at once.
+FULL_BATCH_SAMPLES = 64
+#: The most samples that ``batch_size='auto'`` puts into one batch.
+MAX_AUTO_BATCH = 5000
 
 
 @dataclass(slots=True)
-class Rows:
-    """Rows of a batch, as they enter the first layer.
+class Chunk:
+    """Samples of a batch, or of a part of it, as they enter the first layer.
 
     Parameters
     ----------
     X : tensor of shape (G, n, d), or (n, d) if there is one group
-        The rows of each group of models.
+        The samples of each group of models.
     XT : tensor of shape (G, d, n) or (d, n)
         The same, transposed.
     classes : ClassWeights
@@ -45,7 +35,7 @@ class Rows:
     n : int
         Their number.
     sparse : SparseStack, default=None
-        The samples, if they are not to be made dense; X and XT are then not looked at.
+        The samples, if they are not to be made dense; X and XT are then not used.
     """
 
     X: Tensor
@@ -55,46 +45,46 @@ class Rows:
     sparse: SparseStack | None = None
 
     @classmethod
-    def of(cls, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Rows:
-        """From rows (n, d), labels (n,) and weights (n,) of one group, of one dtype."""
+    def of(cls, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> Chunk:
+        """From samples (n, d), labels (n,) and weights (n,) of one group and dtype."""
         return cls(X, X.mT, ClassWeights.of(y, sample_weight), len(y))
 
     @classmethod
-    def of_sparse(cls, samples: SparseStack, classes: ClassWeights) -> Rows:
+    def of_sparse(cls, samples: SparseStack, classes: ClassWeights) -> Chunk:
         """From samples that stay sparse."""
         nothing = classes.table[:0]
         return cls(nothing, nothing, classes, classes.n, samples)
 
 
-def batch_rows(batch_size: int | float | str, n: int) -> int:
-    """Number of rows in a batch of a data set of n rows.
+def resolve_batch_size(batch_size: int | float | str, n: int) -> int:
+    """Number of samples in a batch of a data set of n samples.
 
     Parameters
     ----------
     batch_size : int, float or 'auto'
-        A number of rows; a share of the rows in (0, 1], 1.0 being all of them; or
-        ``'auto'``, a twentieth of the rows, but no fewer than 64 and no more than
-        5,000 of them.
+        A number of samples; a fraction of the samples in (0, 1], 1.0 being all of
+        them; or ``'auto'``, a twentieth of the samples, but no fewer than 64 and no
+        more than 5,000 of them.
     n : int
-        Number of rows.
+        Number of samples.
 
     Returns
     -------
-    rows : int
+    size : int
         Between 1 and n.
 
     Examples
     --------
-    >>> from sk_anyloss.training.batches import batch_rows
-    >>> [batch_rows("auto", n) for n in (150, 1_000, 20_000, 1_000_000)]
+    >>> from sk_anyloss.training.batches import resolve_batch_size
+    >>> [resolve_batch_size("auto", n) for n in (150, 1_000, 20_000, 1_000_000)]
     [64, 64, 1000, 5000]
-    >>> batch_rows(0.25, 1_000), batch_rows(1.0, 1_000), batch_rows(32, 1_000)
-    (250, 1000, 32)
+    >>> [resolve_batch_size(size, 1_000) for size in (0.25, 1.0, 32)]
+    [250, 1000, 32]
     """
     if isinstance(batch_size, str):
         if batch_size == "auto":
-            rows = math.ceil(n / 20)
-            return min(n, max(FULL_BATCH_ROWS, min(rows, MAX_AUTO_ROWS)))
+            size = math.ceil(n / 20)
+            return min(n, max(FULL_BATCH_SAMPLES, min(size, MAX_AUTO_BATCH)))
     elif isinstance(batch_size, bool):
         pass
     elif isinstance(batch_size, numbers.Integral):
@@ -103,8 +93,8 @@ def batch_rows(batch_size: int | float | str, n: int) -> int:
     elif isinstance(batch_size, numbers.Real) and 0 < batch_size <= 1:
         return min(n, math.ceil(float(batch_size) * n))
     raise ValueError(
-        "batch_size must be 'auto', a whole number of rows of at least 1, or a share "
-        f"of the rows in (0, 1] such as 0.05; got {batch_size!r}."
+        "batch_size must be 'auto', a whole number of samples of at least 1, or a "
+        f"fraction of the samples in (0, 1] such as 0.05; got {batch_size!r}."
     )
 
 
@@ -121,10 +111,10 @@ def batch_bounds(n: int, n_batches: int) -> list[int]:
 
 
 def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Random order of the rows in which each class is spread out evenly.
+    """Random order of the samples in which each class is spread out evenly.
 
-    Any run of consecutive rows then holds its share of the positives, to within
-    one, so that batches cut from it can each compute a metric of both classes.
+    Any run of consecutive samples then holds its proportion of the positives, to within
+    one, so that each batch can compute a metric of both classes.
 
     Examples
     --------
@@ -153,34 +143,3 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     merged[is_positive] = order[positive]
     merged[~is_positive] = order[~positive]
     return merged
-
-
-def as_tensor(array: np.ndarray) -> Tensor:
-    """An array as a tensor on the same memory, or on a copy if torch cannot share it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_anyloss.training.batches import as_tensor
-    >>> as_tensor(np.ones(2))
-    tensor([1., 1.], dtype=torch.float64)
-    """
-    shared = array.flags.writeable and all(stride >= 0 for stride in array.strides)
-    return torch.from_numpy(array if shared else array.copy())
-
-
-def take(data: Any, rows: Any) -> Tensor:
-    """Some rows of a tensor, an array or a sparse matrix, as a dense tensor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_anyloss.training.batches import take
-    >>> take(np.arange(6.0).reshape(3, 2), slice(1, 2))
-    tensor([[2., 3.]], dtype=torch.float64)
-    """
-    if isinstance(data, Tensor):
-        return data[rows if isinstance(rows, slice) else torch.from_numpy(rows)]
-    if issparse(data):
-        return torch.from_numpy(data[rows].toarray())
-    return as_tensor(data[rows])

@@ -2,88 +2,124 @@
 
 from __future__ import annotations
 
-import math
+import numbers
 from copy import deepcopy
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from skorch import NeuralNet
 from skorch.callbacks import Callback, PrintLog
+from torch import Tensor
+from torch.utils.data import Dataset
 
-__all__ = ["FallingRate", "QuietPrintLog", "StopOnScore"]
+from sk_anyloss.training.schedules import CosineDecay, LearningRate
+
+__all__ = ["EarlyStopping", "QuietPrintLog", "SetLearningRate", "StopOnScore"]
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """When to stop a training by the metric on samples that are held out.
+
+    Parameters
+    ----------
+    validation_fraction : float, default=0.1
+        Fraction of the samples of each class that is held out.
+    patience : int, default=10
+        Number of epochs in a row without an improvement after which to stop.
+    tol : float, default=1e-4
+        By how much the metric must rise to count as an improvement.
+
+    Examples
+    --------
+    >>> from sk_anyloss import AnyLossClassifier, EarlyStopping
+    >>> AnyLossClassifier(early_stopping=EarlyStopping(patience=5)).early_stopping
+    EarlyStopping(validation_fraction=0.1, patience=5, tol=0.0001)
+    """
+
+    validation_fraction: float = 0.1
+    patience: int = 10
+    tol: float = 1e-4
+
+    def __post_init__(self) -> None:
+        fraction, tol = self.validation_fraction, self.tol
+        if not isinstance(fraction, numbers.Real) or not 0 < float(fraction) < 1:
+            raise ValueError(
+                "validation_fraction must be a number above 0 and below 1, got "
+                f"{fraction!r}."
+            )
+        if not isinstance(self.patience, numbers.Integral) or self.patience < 1:
+            raise ValueError(
+                f"patience must be a whole number of at least 1, got {self.patience!r}."
+            )
+        if not isinstance(tol, numbers.Real) or not float(tol) >= 0:
+            raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
 
 
 class QuietPrintLog(PrintLog):
-    """skorch's table of epochs, which is not put together where nobody reads it."""
+    """skorch's table of epochs, which is not assembled where nobody reads it."""
 
-    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+    def on_epoch_end(self, net: NeuralNet, **kwargs: object) -> None:
         """Print a line, if the net is verbose or the log goes elsewhere."""
         if net.verbose or self.sink is not print:
             super().on_epoch_end(net, **kwargs)
 
 
-class FallingRate(Callback):
-    """Lower the learning rate from epoch to epoch, as a schedule says.
+class SetLearningRate(Callback):
+    """Set the learning rate of each epoch by a schedule.
 
     Parameters
     ----------
-    schedule : 'cosine' or None, default=None
-        ``'cosine'`` goes down to 0 along half a cosine; None changes nothing.
-
-    Examples
-    --------
-    >>> from sk_anyloss.training.callbacks import FallingRate
-    >>> falling = FallingRate("cosine")
-    >>> [round(falling.factor((epoch + 0.5) / 4), 3) for epoch in range(4)]
-    [0.962, 0.691, 0.309, 0.038]
+    lr : float or CosineDecay, default=0.01
+        A constant rate is left to the optimiser.
+    total : int, default=1
+        Number of epochs of the training.
     """
 
-    def __init__(self, schedule: str | None = None) -> None:
-        self.schedule = schedule
-        self.epoch_, self.total_ = 0, 1
+    def __init__(self, lr: LearningRate = 0.01, total: int = 1) -> None:
+        self.lr, self.total = lr, total
+        self.epoch_ = 0
 
-    def begin(self, schedule: str | None, total: int) -> None:
-        """Get ready for a training of so many epochs, in however many parts."""
-        self.schedule, self.total_, self.epoch_ = schedule, total, 0
+    def on_train_begin(self, net: NeuralNet, **kwargs: object) -> None:
+        """Start at the first epoch."""
+        self.epoch_ = 0
 
-    def factor(self, share: float) -> float:
-        """What the learning rate is multiplied with after a share of the training."""
-        return 1.0 if self.schedule is None else (1 + math.cos(math.pi * share)) / 2
-
-    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: object) -> None:
         """Set the rate of the epoch."""
-        if self.schedule is not None:
-            self._set(net, self.factor((self.epoch_ + 0.5) / self.total_))
+        if isinstance(self.lr, CosineDecay):
+            progress = (self.epoch_ + 0.5) / self.total
+            _set_rate(net, self.lr.initial * self.lr.factor(progress))
             self.epoch_ += 1
 
-    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        """Put the rate back to what it was."""
-        if self.schedule is not None:
-            self._set(net, 1.0)
+    def on_train_end(self, net: NeuralNet, **kwargs: object) -> None:
+        """Restore the initial rate."""
+        if isinstance(self.lr, CosineDecay):
+            _set_rate(net, self.lr.initial)
 
-    def _set(self, net: NeuralNet, factor: float) -> None:
-        for group in net.optimizer_.param_groups:
-            group["lr"] = net.lr * factor
+
+def _set_rate(net: NeuralNet, rate: float) -> None:
+    for group in net.optimizer_.param_groups:
+        group["lr"] = rate
 
 
 class StopOnScore(Callback):
-    """Stop when the validation metric has stopped rising, and go back to its best.
+    """Stop when the validation metric has stopped rising, and restore the best weights.
 
-    On few held-out rows a metric of hard decisions often stands still while the
-    network learns. So an epoch also counts as better if the metric is no worse and
-    the validation loss has fallen. Epochs without validation rows are passed over.
+    On few held-out samples a metric of hard decisions often stays the same while the
+    network learns. So an epoch also counts as an improvement if the metric is no worse
+    and the validation loss has fallen. Without validation samples it does nothing.
 
     Parameters
     ----------
     patience : int, default=10
-        How many epochs in a row may be no better.
+        Number of epochs in a row without an improvement after which to stop.
     tol : float, default=1e-4
         By how much the metric must rise, or the loss fall, to count.
 
     Attributes
     ----------
     best_score_, best_loss_ : float
-        Validation figures of the best epoch.
+        Validation metric and loss of the best epoch.
     best_epoch_ : int or None
         Its number.
 
@@ -109,15 +145,15 @@ class StopOnScore(Callback):
         self.patience = patience
         self.tol = tol
 
-    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+    def on_train_begin(self, net: NeuralNet, **kwargs: object) -> None:
         """Forget an earlier training."""
         self.best_score_, self.best_loss_ = -np.inf, np.inf
         self.best_epoch_: int | None = None
-        self.best_weights_: dict[str, Any] | None = None
+        self.best_weights_: dict[str, Tensor] | None = None
         self.misses_ = 0
 
     def on_epoch_end(
-        self, net: NeuralNet, dataset_valid: Any = None, **kwargs: Any
+        self, net: NeuralNet, dataset_valid: Dataset | None = None, **kwargs: object
     ) -> None:
         """Compare the epoch with the best one so far."""
         if dataset_valid is None:
@@ -135,11 +171,11 @@ class StopOnScore(Callback):
         self.misses_ += 1
         if self.misses_ >= self.patience:
             if net.verbose:
-                print(f"No better for {self.patience} epochs; back to the best.")
+                print(f"No improvement for {self.patience} epochs: stopped.")
             raise KeyboardInterrupt  # How skorch's callbacks end a training.
 
-    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        """Put the best weights back."""
+    def on_train_end(self, net: NeuralNet, **kwargs: object) -> None:
+        """Restore the best weights."""
         if self.best_weights_ is not None:
             net.module_.load_state_dict(self.best_weights_)
             self.best_weights_ = None

@@ -18,7 +18,7 @@ from torch import Tensor
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.stacked import stack_losses
 from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.training.batches import Rows
+from sk_anyloss.training.batches import Chunk
 from sk_anyloss.training.mlp import ACTIVATIONS, MLP
 from sk_anyloss.training.parameters import FlatModules
 
@@ -146,7 +146,7 @@ class ClosedForm:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.training.batches import Rows
+    >>> from sk_anyloss.training.batches import Chunk
     >>> from sk_anyloss.training.closed_form import ClosedForm
     >>> from sk_anyloss.losses import BCE
     >>> from sk_anyloss.training.mlp import MLP
@@ -154,7 +154,7 @@ class ClosedForm:
     >>> X = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
     >>> y = torch.tensor([0.0, 1.0], dtype=torch.float64)
     >>> with torch.no_grad():
-    ...     loss, logits, sums = ClosedForm(module, BCE())([Rows.of(X, y)])
+    ...     loss, logits, sums = ClosedForm(module, BCE())([Chunk.of(X, y)])
     >>> module.layers[0].weight.grad
     tensor([[-0.5000, -0.5000]], dtype=torch.float64)
     """
@@ -194,14 +194,14 @@ class ClosedForm:
         self._rooms[n] = [_Room(layer, memory, n) for layer, memory in rooms]
         return self._rooms[n]
 
-    def __call__(self, batch: Sequence[Rows]) -> tuple[Any, Tensor, Tensor]:
+    def __call__(self, batch: Sequence[Chunk]) -> tuple[Any, Tensor, Tensor]:
         """Loss, logits and sums of a batch; the gradient goes into ``.grad``.
 
         To be called where autograd is off, under :class:`torch.no_grad`.
 
         Parameters
         ----------
-        batch : sequence of Rows
+        batch : sequence of Chunk
             The rows of the batch, in as many pieces as it takes to stay within the
             memory. Pieces are gone through several times: first for what has to be
             known of the whole batch, then for the gradient. One piece is gone
@@ -232,7 +232,7 @@ class ClosedForm:
         criterion = self.criterion
         return criterion.value_and_grad(criterion.average(criterion.reduce(S)))
 
-    def _forward(self, rows: Rows, normalize: Callable[..., Any]) -> list[_Room]:
+    def _forward(self, rows: Chunk, normalize: Callable[..., Any]) -> list[_Room]:
         """From rows to logits, unless ``normalize`` says that it has seen enough."""
         rooms = self._rooms.get(rows.n) or self._make_rooms(rows.n)
         x = rows.XT
@@ -248,7 +248,7 @@ class ClosedForm:
             x = room.entering
         return rooms
 
-    def _normalize(self, room: _Room, rows: Rows) -> None:
+    def _normalize(self, room: _Room, rows: Chunk) -> None:
         """Give a layer mean 0 and deviation 1 in the batch, then what it learned."""
         norm, share = room.norm, rows.classes.share()
         norm.mean = torch.bmm(room.z_group, share)
@@ -267,7 +267,7 @@ class ClosedForm:
 
     def _backward(
         self,
-        rows: Rows,
+        rows: Chunk,
         rooms: list[_Room],
         norm_gradient: Callable[..., Any],
         keep: bool = False,
@@ -298,14 +298,14 @@ class ClosedForm:
                 torch.sum(g, -1, keepdim=True, out=layer.bias_grad)
             if i:
                 below = rooms[i - 1]
-                self.activation.write_slope(below.z, below.out, below.g)
+                self.activation.write_derivative(below.z, below.out, below.g)
                 if layer.width == 1:
                     below.g.mul_(layer.weight_by_unit).mul_(room.g)
                 else:
                     layer.product(layer.weight.mT, g, out=below.scratch_product)
                     below.g.mul_(below.scratch)
 
-    def _norm_gradient(self, room: _Room, rows: Rows) -> None:
+    def _norm_gradient(self, room: _Room, rows: Chunk) -> None:
         self._sum_norm(room, keep=False)
         self._through_norm(room, rows.classes.share())
 
@@ -326,7 +326,7 @@ class ClosedForm:
         torch.addcmul(norm.beta_grad, room.normal, norm.gamma_grad, out=scratch)
         g.sub_(scratch.mul_(share.mT)).mul_(norm.gamma / norm.spread)
 
-    def _in_pieces(self, batch: Sequence[Rows]) -> tuple[Any, Tensor, Tensor]:
+    def _in_pieces(self, batch: Sequence[Chunk]) -> tuple[Any, Tensor, Tensor]:
         """What ``__call__`` does, never holding more than one piece of the batch.
 
         Exact: everything that the gradient has to know of the whole batch is a sum
@@ -339,7 +339,7 @@ class ClosedForm:
         for norm in norms:
             self._figures_in_pieces(batch, norm)
 
-        def forward(rows: Rows) -> list[_Room]:
+        def forward(rows: Chunk) -> list[_Room]:
             return self._forward(rows, self._normalize_as_known)
 
         loss, sums, write_slope = self._loss_in_pieces(
@@ -349,7 +349,7 @@ class ClosedForm:
             norm.follow()
 
         def backward(down_to: _Norm | None) -> None:
-            def norm_gradient(room: _Room, rows: Rows) -> bool:
+            def norm_gradient(room: _Room, rows: Chunk) -> bool:
                 if room.norm is down_to:
                     self._sum_norm(room, keep=True)
                     return True
@@ -373,7 +373,7 @@ class ClosedForm:
         return loss, self._rooms[batch[-1].n][-1].logits, sums
 
     def _loss_in_pieces(
-        self, batch: Sequence[Rows], logits: Iterable[Tensor]
+        self, batch: Sequence[Chunk], logits: Iterable[Tensor]
     ) -> tuple[Any, Tensor, Callable[[int, _Room], None]]:
         """Loss and sums of all pieces, and what writes the slopes of the i-th."""
         loss = self.criterion
@@ -397,17 +397,17 @@ class ClosedForm:
         slopes = together.split([rows.n for rows in batch], dim=-1)
         return value, S, lambda i, room: room.slope.copy_(slopes[i])
 
-    def _normalize_as_known(self, room: _Room, rows: Rows) -> None:
+    def _normalize_as_known(self, room: _Room, rows: Chunk) -> None:
         torch.sub(room.z_group, room.norm.mean, out=room.normal)
         self._scale(room)
 
-    def _figures_in_pieces(self, batch: Sequence[Rows], norm: _Norm) -> None:
+    def _figures_in_pieces(self, batch: Sequence[Chunk], norm: _Norm) -> None:
         """Mean and variance of a layer, those of the layers below being known."""
         seen: Any = 0
         mean: Any = 0
         squares: Any = 0
 
-        def normalize(room: _Room, rows: Rows) -> bool:
+        def normalize(room: _Room, rows: Chunk) -> bool:
             nonlocal seen, mean, squares
             if room.norm is not norm:
                 self._normalize_as_known(room, rows)
@@ -429,6 +429,6 @@ class ClosedForm:
         norm.mean, norm.var = mean, squares / seen
 
 
-def _weight(rows: Rows) -> Tensor:
+def _weight(rows: Chunk) -> Tensor:
     """Weight of the rows of each group, of shape (G, 1, 1)."""
     return rows.classes.totals().sum(-1).view(-1, 1, 1)

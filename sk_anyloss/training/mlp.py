@@ -1,4 +1,4 @@
-"""The multi-layer perceptron: a batch of rows in, one logit a row out."""
+"""The multi-layer perceptron: a batch of samples in, a logit for each out."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ __all__ = ["MLP", "WeightedBatchNorm", "activation_names", "check_hidden"]
 Activation = Callable[[Tensor], Tensor]
 
 
-class ActivationByHand(NamedTuple):
+class InPlaceActivation(NamedTuple):
     """An activation, and how to write it and its derivative into a given tensor."""
 
     function: Activation
     #: From the input x, into a tensor.
     write: Callable[[Tensor, Tensor], Any]
     #: The derivative at the input x, where the output is known, into a tensor.
-    write_slope: Callable[[Tensor, Tensor, Tensor], Any]
+    write_derivative: Callable[[Tensor, Tensor, Tensor], Any]
 
 
-def _sigmoid_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+def _sigmoid_derivative(x: Tensor, out: Tensor, into: Tensor) -> None:
     torch.addcmul(out, out, out, value=-1, out=into)
 
 
-def _tanh_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+def _tanh_derivative(x: Tensor, out: Tensor, into: Tensor) -> None:
     torch.mul(out, out, out=into)
     torch.sub(1, into, out=into)
 
 
-def _gelu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+def _gelu_derivative(x: Tensor, out: Tensor, into: Tensor) -> None:
     normal = torch.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     into.copy_(torch.special.ndtr(x) + x * normal)
 
 
-def _silu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+def _silu_derivative(x: Tensor, out: Tensor, into: Tensor) -> None:
     s = torch.sigmoid(x)
     into.copy_(s + out * (1 - s))
 
 
-def _leaky_relu_slope(x: Tensor, out: Tensor, into: Tensor) -> None:
+def _leaky_relu_derivative(x: Tensor, out: Tensor, into: Tensor) -> None:
     torch.gt(x, 0, out=into)
     into.mul_(0.99).add_(0.01)
 
@@ -59,26 +59,28 @@ def _by_copy(function: Activation) -> Callable[[Tensor, Tensor], Any]:
     return lambda x, into: into.copy_(function(x))
 
 
-ACTIVATIONS: dict[str, ActivationByHand] = {
-    "gelu": ActivationByHand(
-        nn.functional.gelu, _by_copy(nn.functional.gelu), _gelu_slope
+ACTIVATIONS: dict[str, InPlaceActivation] = {
+    "gelu": InPlaceActivation(
+        nn.functional.gelu, _by_copy(nn.functional.gelu), _gelu_derivative
     ),
-    "leaky_relu": ActivationByHand(
-        nn.functional.leaky_relu, _by_copy(nn.functional.leaky_relu), _leaky_relu_slope
+    "leaky_relu": InPlaceActivation(
+        nn.functional.leaky_relu,
+        _by_copy(nn.functional.leaky_relu),
+        _leaky_relu_derivative,
     ),
-    "relu": ActivationByHand(
+    "relu": InPlaceActivation(
         torch.relu,
         lambda x, into: torch.clamp(x, min=0, out=into),
         lambda x, out, into: torch.gt(x, 0, out=into),
     ),
-    "sigmoid": ActivationByHand(
-        torch.sigmoid, lambda x, into: torch.sigmoid(x, out=into), _sigmoid_slope
+    "sigmoid": InPlaceActivation(
+        torch.sigmoid, lambda x, into: torch.sigmoid(x, out=into), _sigmoid_derivative
     ),
-    "silu": ActivationByHand(
-        nn.functional.silu, _by_copy(nn.functional.silu), _silu_slope
+    "silu": InPlaceActivation(
+        nn.functional.silu, _by_copy(nn.functional.silu), _silu_derivative
     ),
-    "tanh": ActivationByHand(
-        torch.tanh, lambda x, into: torch.tanh(x, out=into), _tanh_slope
+    "tanh": InPlaceActivation(
+        torch.tanh, lambda x, into: torch.tanh(x, out=into), _tanh_derivative
     ),
 }
 
@@ -129,22 +131,22 @@ def _activation(activation: str | Activation) -> Activation:
 
 
 class WeightedBatchNorm(nn.Module):
-    """Batch normalisation whose mean and variance know of row weights.
+    """Batch normalisation whose mean and variance are weighted.
 
-    A row of weight 2 has the effect of the same row twice, and multiplying all
+    A sample of weight 2 has the effect of the same sample twice, and multiplying all
     weights by a number has none; both need the biased variance, here and in the
-    running figures that are used outside of training.
+    running statistics that are used outside of training.
 
     Parameters
     ----------
     n_features : int
-        Number of columns.
+        Number of features.
     momentum : float, default=0.1
-        Share of the newest batch in the running figures.
+        Weight of the newest batch in the running statistics.
     eps : float, default=1e-5
         Added to the variance.
     dtype : torch.dtype, default=None
-        Type of parameters and running figures.
+        Type of parameters and running statistics.
     """
 
     running_mean: Tensor
@@ -166,14 +168,14 @@ class WeightedBatchNorm(nn.Module):
         self.register_buffer("running_var", torch.ones(n_features, dtype=dtype))
 
     def forward(self, x: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Normalise the columns of x, by the batch in training, else as learned."""
+        """Normalise the features of x, by the batch in training, else as learned."""
         if self.training:
-            rows = x.new_ones(len(x)) if sample_weight is None else sample_weight
-            share = rows / weighted_sum(rows).clamp(min=torch.finfo(x.dtype).tiny)
+            weight = x.new_ones(len(x)) if sample_weight is None else sample_weight
+            share = weight / weighted_sum(weight).clamp(min=torch.finfo(x.dtype).tiny)
             mean = share @ x
             centred = x - mean
             var = share @ (centred * centred)
-            if len(x) > 1:  # One row has no variance to tell of.
+            if len(x) > 1:  # One sample has no variance.
                 self.running_mean.lerp_(mean.detach(), self.momentum)
                 self.running_var.lerp_(var.detach(), self.momentum)
         else:
@@ -198,25 +200,25 @@ class MLP(nn.Module):
     Parameters
     ----------
     n_features : int
-        Number of input columns.
+        Number of features.
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers.
     activation : str or callable, default='sigmoid'
         What follows each hidden layer; see :func:`activation_names`.
     batch_norm : bool, default=True
         Whether each hidden layer is normalised before its activation.
-    mean, scale : array of shape (n_columns,), default=None
+    mean, scale : array of shape (n_inputs,), default=None
         If given, the input enters as ``(X - mean) / scale``.
-    pieces : array of int of shape (n_columns,), default=None
-        If given, these columns of the input enter, which may be repeated, and what
-        comes of them is cut off at -1 and 1: each is a piece of its column.
+    bin_features : array of int of shape (n_inputs,), default=None
+        If given, a piecewise-linear encoding: each input is a bin of the feature named
+        here, ``(X - mean) / scale`` clipped to [-1, 1].
     output_bias : float, default=0
-        Logit of every row before training: the weights of the last layer are 0.
+        Logit of every sample before training: the weights of the last layer are 0.
     dtype : torch.dtype, default=None
         Type of the parameters.
     random_state : int, default=None
         Seed of the initial weights. They are drawn from a generator of their own:
-        torch's global one is neither read nor moved.
+        torch's global one is neither read nor changed.
 
     Examples
     --------
@@ -228,7 +230,7 @@ class MLP(nn.Module):
 
     mean: Tensor | None
     scale: Tensor | None
-    pieces: Tensor | None
+    bin_features: Tensor | None
 
     def __init__(
         self,
@@ -238,7 +240,7 @@ class MLP(nn.Module):
         batch_norm: bool = True,
         mean: np.ndarray | None = None,
         scale: np.ndarray | None = None,
-        pieces: np.ndarray | None = None,
+        bin_features: np.ndarray | None = None,
         output_bias: float = 0.0,
         dtype: torch.dtype | None = None,
         random_state: int | None = None,
@@ -251,9 +253,11 @@ class MLP(nn.Module):
         for name, value in (("mean", mean), ("scale", scale)):
             tensor = None if value is None else torch.as_tensor(value, dtype=dtype)
             self.register_buffer(name, tensor)
-        index = None if pieces is None else torch.as_tensor(pieces)
-        self.register_buffer("pieces", index)
-        widths = [n_features if pieces is None else len(pieces), *hidden, 1]
+        index = None if bin_features is None else torch.as_tensor(bin_features)
+        self.register_buffer("bin_features", index)
+        n_inputs = n_features if bin_features is None else len(bin_features)
+        #: Widths of the input, the hidden layers and the output.
+        self.widths = widths = [n_inputs, *hidden, 1]
         self.layers = nn.ModuleList(
             _Linear(n_in, n_out, dtype=dtype) for n_in, n_out in pairwise(widths)
         )
@@ -270,8 +274,8 @@ class MLP(nn.Module):
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw He-normal hidden weights; the last layer starts at zero and its bias.
 
-        So all rows start at one probability, which can be chosen where the step is
-        steep; from a random start, half the rows can lie on a plateau of a large L.
+        So all samples start at one probability, which can be chosen where the step is
+        steep; from a random start, half the samples can lie on a plateau of a large L.
         """
         *hidden, output = self.layers
         for parameter in self.layers.parameters():
@@ -282,7 +286,7 @@ class MLP(nn.Module):
         nn.init.constant_(output.get_parameter("bias"), self.output_bias)
 
     def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Logits of shape (n,) for rows of shape (n, n_features).
+        """Logits of shape (n,) for samples of shape (n, n_features).
 
         Computed in the dtype of the parameters, under autocast too: so the network is
         the same whether its gradient comes in closed form or from autograd.
@@ -296,7 +300,7 @@ class MLP(nn.Module):
             return X.squeeze(-1)
 
     def _first_layer(self, X: Tensor) -> Tensor:
-        """What comes of the first layer; a sparse tensor is not made dense for it."""
+        """Output of the first layer; a sparse tensor is not made dense for it."""
         layer = self.layers[0]
         if not X.is_sparse:
             return layer(self.standardize(X))
@@ -310,10 +314,10 @@ class MLP(nn.Module):
 
     def standardize(self, X: Tensor) -> Tensor:
         """Samples as they enter the first layer, in one new tensor."""
-        if self.pieces is not None:
-            X = X[..., self.pieces]
+        if self.bin_features is not None:
+            X = X[..., self.bin_features]
         if self.mean is not None:
             X = X - self.mean
         if self.scale is not None:
             X = X / self.scale if self.mean is None else X.div_(self.scale)
-        return X if self.pieces is None else X.clamp_(-1, 1)
+        return X if self.bin_features is None else X.clamp_(-1, 1)

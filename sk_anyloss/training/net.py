@@ -3,79 +3,43 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer
 from skorch.dataset import unpack_data
 from skorch.history import History
-from skorch.utils import get_dim, is_dataset, to_numpy, to_tensor
-from torch import Tensor
+from skorch.utils import get_dim, is_dataset, to_numpy
+from torch import nn
 
-from sk_anyloss._compat import set_training
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss, align
-from sk_anyloss.losses.precision import at_least_single, full_precision
-from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
-from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.metrics.confusion import confusion
+from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
 from sk_anyloss.metrics.scoring import evaluate_logits
-from sk_anyloss.training.batches import Rows, batch_rows
+from sk_anyloss.training.batch_steps import BatchSteps
+from sk_anyloss.training.batches import Chunk, resolve_batch_size
 from sk_anyloss.training.callbacks import QuietPrintLog
-from sk_anyloss.training.closed_form import ClosedForm, supports
-from sk_anyloss.training.dataset import Batches, Samples
+from sk_anyloss.training.closed_form import supports
+from sk_anyloss.training.dataset import SubsetDataset
+from sk_anyloss.training.iterator import Batches
+from sk_anyloss.training.loop import Run, StepByStep, run_epochs
 from sk_anyloss.training.mlp import MLP
-from sk_anyloss.training.parameters import get_stepper, needs_closure
-from sk_anyloss.training.sparse import (
-    SparseStack,
-    can_fold,
-    chunk_samples,
-    is_thin,
-    sparse_tensor,
-)
+from sk_anyloss.training.parameters import needs_closure
+from sk_anyloss.training.source import Source
+from sk_anyloss.training.sparse import can_fold, chunk_samples, is_thin
 from sk_anyloss.training.threads import single_thread
 
 __all__ = ["AnyLossNet"]
-
-
-def train_epoch(engine: ClosedForm, stepper: Any, batches: Any) -> tuple[Any, Any]:
-    """Take a step for every batch; return the loss of the epoch, from its sums.
-
-    Parameters
-    ----------
-    engine : ClosedForm
-        The networks and their losses.
-    stepper
-        What follows the gradient, from
-        :func:`sk_anyloss.training.parameters.get_stepper`.
-    batches : iterable of sequences of Rows
-        The batches.
-
-    Returns
-    -------
-    loss, last : float or ndarray of shape (K,)
-        The loss of each network over the epoch, and in the last batch.
-    """
-    stepper.begin()
-    totals: Any = 0
-    with full_precision(engine.flat.values.device):
-        for batch in batches:
-            last, _, S = engine(batch)
-            stepper.step()
-            totals = totals + S
-    return engine.criterion.value_and_grad(totals)[0], last
 
 
 @contextmanager
@@ -95,7 +59,7 @@ def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
         raise
 
 
-class AnyLossNet(ClassifierMixin, NeuralNet):
+class AnyLossNet(ClassifierMixin, BatchSteps):
     """A skorch net that trains any torch module for a confusion-matrix metric.
 
     The module takes a batch and gives one logit a row, of shape (n,) or (n, 1).
@@ -122,7 +86,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
     max_epochs : int, default=100
         Number of passes over the training data.
     batch_size : int, float or 'auto', default='auto'
-        As in :func:`sk_anyloss.training.batches.batch_rows`.
+        As in :func:`sk_anyloss.training.batches.resolve_batch_size`.
     train_split : callable or None, default=None
         How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
     random_state : int or None, default=None
@@ -195,18 +159,9 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """Make module, criterion, optimiser and callbacks anew."""
         self.rng_ = np.random.default_rng(self.random_state)
         super().initialize()
-        self._forget()
-        parameters = inspect.signature(self.module_.forward).parameters
-        self.weighs_rows_ = "sample_weight" in parameters
-        self.device_ = None if self.device is None else torch.device(self.device)
-        dtypes = (parameter.dtype for parameter in self.module_.parameters())
-        self.dtype_: Any = next((d for d in dtypes if d.is_floating_point), None)
-        self.by_hand_ = supports(self.module_, self.criterion_)
-        # Whether the last training ended before its time, but not by a callback.
-        self.interrupted_ = False
-        # While a training runs:
-        self.closed_form_: ClosedForm | None = None
-        self.stepper_: Any = None
+        self._reset_loss()
+        # Whether the last training was ended by a callback, or by an interruption.
+        self.stopped_ = self.interrupted_ = False
         return self
 
     def initialize_history(self) -> AnyLossNet:
@@ -245,30 +200,33 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             if training:
                 params.setdefault("rng", self.rng_)
         else:
-            params["batch_size"] = batch_rows(params["batch_size"], len(dataset))
+            params["batch_size"] = resolve_batch_size(
+                params["batch_size"], len(dataset)
+            )
         return iterator(dataset, **params)
 
     def _takes_sparse(self) -> bool:
         """Whether sparse samples can enter the module as they are."""
         module, on_cpu = self.module_, torch.device(self.device or "cpu").type == "cpu"
-        if type(module) is not MLP or module.pieces is not None or not on_cpu:
+        if type(module) is not MLP or module.bin_features is not None or not on_cpu:
             return False
         return can_fold(module.mean, module.scale)
 
     def _width(self, dataset: Any) -> int:
         """The most numbers that a sample takes on its way through the network."""
-        X = dataset.matrix if isinstance(dataset, Samples) else getattr(dataset, "X", 0)
-        X = X.get("X", 0) if isinstance(X, dict) else X
+        if isinstance(dataset, SubsetDataset):
+            X: Any = dataset.source
+        else:
+            X = getattr(dataset, "X", 0)
+            X = X.get("X", 0) if isinstance(X, dict) else X
         width = math.prod(getattr(X, "shape", ())[1:])
         if type(self.module_) is not MLP:
             return width
-        if self._takes_sparse() and is_thin(X):
+        thin = X.is_thin if isinstance(X, Source) else is_thin(X)
+        if thin and self._takes_sparse():
             width = 1
-        layers = [
-            (layer.in_features, layer.out_features) for layer in self.module_.layers
-        ]
-        inner = layers[0][1:] if self.module_.pieces is None else layers[0]
-        return max(width, *inner, *(n for pair in layers[1:] for n in pair))
+        start = 1 if self.module_.bin_features is None else 0
+        return max(width, *self.module_.widths[start:])
 
     def check_data(self, X: Any, y: Any = None) -> None:
         """Refuse labels other than 0 and 1."""
@@ -303,7 +261,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """
         X = _with_weights(X, sample_weight)
         super().fit(X, y)
-        self._forget()
+        self._reset_loss()
         if not self.interrupted_:
             self._warn_if_constant(X, y)
         return self
@@ -316,7 +274,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         with self._threads():
             for batch in self.get_iterator(dataset, training=False):
                 logits = self.evaluation_step(batch)
-                decisions.update((logits > self._cut).unique().tolist())
+                decisions.update((logits > self.decision.offset).unique().tolist())
                 labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
                 if len(decisions) == 2:
                     return
@@ -337,7 +295,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                 stacklevel=3,
             )
 
-    def _forget(self) -> None:
+    def _reset_loss(self) -> None:
         """Drop the moving average of the loss over the batches."""
         if isinstance(self.criterion_, Loss):
             self.criterion_.forget()
@@ -369,8 +327,10 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         """
         return super().partial_fit(_with_weights(X, sample_weight), y, **fit_params)
 
-    def follow(self, criterion: Any, metric: str | Metric, threshold: float) -> None:
-        """Go on, from the weights as they are, with another loss, metric or threshold.
+    def set_goal(
+        self, criterion: nn.Module, metric: str | Metric, threshold: float
+    ) -> None:
+        """Continue with another loss, metric or threshold, from the same weights.
 
         Parameters
         ----------
@@ -379,21 +339,28 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         metric : str or callable
             What to score by.
         threshold : float
-            Where to decide.
+            Probability above which the positive class is predicted.
         """
         self.metric, self.threshold = metric, threshold
         self.criterion = self.criterion_ = criterion.to(self.device)
-        self.by_hand_ = supports(self.module_, criterion)
+        self.closed_form_supported_ = supports(self.module_, criterion)
 
     def fit_loop(
-        self, X: Any, y: Any = None, epochs: int | None = None, **kw: Any
-    ) -> Any:
+        self, X: Any, y: Any = None, epochs: int | None = None, **fit_params: Any
+    ) -> AnyLossNet:
         """Run the epochs; an interruption keeps what was learned."""
+        fit_params.pop("_routing_method", None)
+        self.check_data(X, y)
+        self.check_training_readiness()
+        train, valid = self.get_split_datasets(X, y, **fit_params)
+        run = Run(self, train, valid, fit_params)
+        gradients = StepByStep(run)
         self.stopped_ = self.interrupted_ = False
-        self.unobserved_ = self._is_unobserved()
         with self._threads():
             try:
-                return super().fit_loop(X, y, epochs, **kw)
+                run_epochs(
+                    [run], gradients, self.max_epochs if epochs is None else epochs
+                )
             except KeyboardInterrupt:
                 self.interrupted_ = not self.stopped_
                 if self.interrupted_:
@@ -404,7 +371,25 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
                     )
                 raise  # skorch ends the training there.
             finally:
-                self._release()
+                gradients.release()
+                self.release()
+        return self
+
+    def is_observed(self) -> bool:
+        """Whether a callback looks at batches, or the optimiser evaluates the loss."""
+        return needs_closure(self.optimizer_) or any(
+            getattr(type(callback), event) is not getattr(Callback, event)
+            for _, callback in self.callbacks_
+            for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
+        )
+
+    def closed_form_batches(self, iterator: Any) -> Iterable[Sequence[Chunk]]:
+        """The batches of an iterator as the closed form takes them."""
+        if isinstance(iterator, Batches):
+            stacked = iterator.stacked(self.module_, self.device_)
+            if stacked is not None:
+                return stacked
+        return _Converted(self, iterator)
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Tell the callbacks; one that ends the training is no interruption."""
@@ -421,14 +406,6 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         if iterator is None:
             return
         totals: dict[str, Any] = {}
-        if training and not self._goes_by_hand(kw):
-            self._release()
-        elif training and self.unobserved_:
-            loss, last = self._run_by_hand(iterator)
-            # skorch's checkpoints look for the last batch.
-            self.history[-1]["batches"].append({f"{prefix}_loss": last})
-            self.record_epoch(prefix, len(iterator), loss)
-            return
         whole: list[Any] | None = None
         if not training and self._needs_all_logits():
             whole = []
@@ -452,7 +429,7 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             score = float(get_metric(self.metric)(*totals["counts"]))
             if not math.isfinite(score):
                 raise not_finite(metric_name(self.metric), totals["counts"])
-        loss = self._value(totals["statistics"])
+        loss = self._loss_of(totals["statistics"])
         self.record_epoch(prefix, len(iterator), loss, score)
 
     def _needs_all_logits(self) -> bool:
@@ -468,10 +445,12 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
             for parts in zip(*batches, strict=True)
         ]
         logits, y, weight = rows
-        loss = self._value(self._statistics(logits, y, {"sample_weight": weight}))
+        loss = self._loss_of(self._statistics(logits, y, {"sample_weight": weight}))
         weight = None if weight is None else to_numpy(weight)
         logits, y = to_numpy(logits), to_numpy(y)
-        return loss, evaluate_logits(self.metric, logits, y, weight, self._cut)
+        return loss, evaluate_logits(
+            self.metric, logits, y, weight, self.decision.offset
+        )
 
     def record_epoch(
         self, prefix: str, n_batches: int, loss: float, score: float | None = None
@@ -500,193 +479,6 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
         if score is not None:
             self.history.record(f"{prefix}_score", score)
 
-    @torch.inference_mode()
-    def _run_by_hand(self, iterator: Any) -> tuple[float, float]:
-        if not self.module_.training:
-            set_training(self, True)
-        engine = self._engine()
-        feed = None
-        if isinstance(iterator, Batches):
-            feed = iterator.feed(self.module_, self.device_)
-        batches = ([self._rows(X, y)] for X, y in iterator) if feed is None else feed
-        if self.stepper_ is None:
-            with torch.inference_mode(False), torch.no_grad():
-                self.stepper_ = get_stepper([self.optimizer_], engine.flat)
-        return train_epoch(engine, self.stepper_, batches)
-
-    def _engine(self) -> ClosedForm:
-        """The closed form of module and loss, while a training runs."""
-        if self.closed_form_ is None or not self.closed_form_.flat.is_adopted():
-            self._release()
-            with torch.inference_mode(False), torch.no_grad():
-                self.closed_form_ = ClosedForm(self.module_, self.criterion_)
-        return self.closed_form_
-
-    def _release(self) -> None:
-        """Give module and optimiser memory of their own again."""
-        if self.closed_form_ is not None:
-            self.closed_form_.release()
-            if self.stepper_ is not None:
-                self.stepper_.release()
-            self.closed_form_ = self.stepper_ = None
-
-    def _goes_by_hand(self, fit_params: dict[str, Any]) -> bool:
-        """Whether gradients come by hand; not if parts are frozen or a step is new."""
-        return (
-            self.by_hand_
-            and not fit_params
-            and all(
-                getattr(type(self), method) is getattr(AnyLossNet, method)
-                for method in ("get_loss", "infer", "train_step", "train_step_single")
-            )
-            and all(p.requires_grad for p in self.module_.parameters())
-        )
-
-    def _is_unobserved(self) -> bool:
-        """Whether no callback asks about batches, nor the optimiser for the loss."""
-        return not needs_closure(self.optimizer_) and not any(
-            getattr(type(callback), event) is not getattr(Callback, event)
-            for _, callback in self.callbacks_
-            for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
-        )
-
-    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Forward and backward pass of one batch."""
-        set_training(self, True)
-        Xi, yi = unpack_data(batch)
-        if self._goes_by_hand(fit_params):
-            engine = self._engine()
-            engine.flat.adopt()  # The optimiser has dropped its gradients.
-            with torch.inference_mode(), full_precision(self.device_):
-                value, logits, S = engine([self._rows(Xi, yi)])
-            # Copies: the engine will use its memory again.
-            return {
-                "loss": torch.tensor(value),
-                "y_pred": logits[0].clone(),
-                "statistics": S,
-            }
-        logits = self.infer(Xi, **fit_params)
-        loss = self.get_loss(logits, yi, X=Xi, training=True)
-        with full_precision(logits.device):  # Autocast is for forward passes only.
-            loss.backward()
-        S = self._statistics(logits.detach(), yi, Xi)
-        return {"loss": loss, "y_pred": logits, "statistics": S}
-
-    def _rows(self, X: Any, y: Any) -> Rows:
-        y, weight = self._labels(y, X)
-        X = X["X"] if isinstance(X, dict) else X
-        _, y, weight = align(torch.empty(len(y), dtype=self.dtype_), y, weight)
-        if not issparse(X):
-            return Rows.of(self.module_.standardize(self._as_input(X)), y, weight)
-        figures = [self.module_.mean, self.module_.scale]
-        mean, scale = (None if f is None else f.view(1, 1, -1) for f in figures)
-        matrix = X.astype(to_numpy(y).dtype, copy=False)
-        samples = SparseStack([matrix], mean, scale)
-        return Rows.of_sparse(samples, ClassWeights.of(y, weight))
-
-    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Forward pass of one batch, with the counts of its decisions."""
-        set_training(self, False)
-        Xi, yi = unpack_data(batch)
-        with torch.no_grad():
-            logits = self.infer(Xi, **fit_params)
-            S = self._statistics(logits, yi, Xi)
-            _, y, weight = align(logits, *self._labels(yi, Xi))
-            decision = (logits > self._cut).to(logits.dtype)
-            with full_precision(logits.device):
-                counts = torch.stack(confusion(decision, 1 - decision, y, weight))
-        loss = torch.tensor(self._value(S))
-        return {"loss": loss, "y_pred": logits, "statistics": S, "counts": counts}
-
-    def get_loss(
-        self, y_pred: Tensor, y_true: Any, X: Any = None, training: bool = False
-    ) -> Tensor:
-        """Loss of one batch, weighted if its X carries weights.
-
-        A subclass that changes it is trained on what it returns, by autograd.
-        """
-        logits, y, weight = align(y_pred, *self._labels(y_true, X))
-        if not isinstance(self.criterion_, Loss):
-            return self._foreign_loss(logits, y, weight)
-        with torch.set_grad_enabled(training and torch.is_grad_enabled()):
-            return self.criterion_.of_batch(logits, ClassWeights.of(y, weight))
-
-    def _labels(self, y: Any, X: Any) -> tuple[Tensor, Tensor | None]:
-        weight = X.get("sample_weight") if isinstance(X, dict) else None
-        return self._on_device(y), None if weight is None else self._on_device(weight)
-
-    def _on_device(self, x: Any) -> Any:
-        # skorch's to_tensor looks at a tensor for longer than a small step takes.
-        if isinstance(x, Tensor):
-            return x if x.device == self.device_ else x.to(device=self.device_)
-        return (
-            sparse_tensor(x, self.device_) if issparse(x) else to_tensor(x, self.device)
-        )
-
-    @torch.no_grad()
-    def _statistics(self, logits: Tensor, y: Any, X: Any) -> Any:
-        """What the loss adds up over the samples of a batch."""
-        logits, y, weight = align(logits, *self._labels(y, X))
-        if not isinstance(self.criterion_, Loss):
-            # All there is to add up of a foreign criterion is its mean over the batch.
-            loss = self._foreign_loss(logits, y, weight)
-            return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
-        with full_precision(logits.device):
-            samples = ClassWeights.of(y, weight)
-            return self.criterion_.statistics(logits.unsqueeze(0), samples)[0]
-
-    def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
-        if weight is None:
-            return self.criterion_(logits, y)
-        if "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
-            return self.criterion_(logits, y, sample_weight=weight)
-        raise ValueError(
-            f"The criterion {type(self.criterion_).__name__} does not take "
-            "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
-        )
-
-    def _value(self, S: Any) -> float:
-        """The loss that belongs to the statistics."""
-        if isinstance(self.criterion_, Loss):
-            return float(self.criterion_.value_and_grad(S)[0])
-        return float(ratio(*S.tolist()))
-
-    @property
-    def _cut(self) -> float:
-        """The logit at which the decision changes."""
-        return float(np.log(self.threshold) - np.log1p(-self.threshold))
-
-    def infer(self, x: Any, **fit_params: Any) -> Tensor:
-        """Logits of shape (n,) for one batch."""
-        if isinstance(x, dict):
-            x = dict(x)
-            weight = x.pop("sample_weight", None)
-            if weight is not None and self.weighs_rows_ and self.module_.training:
-                fit_params["sample_weight"] = self._as_input(weight)
-            if set(x) == {"X"}:
-                x = x["X"]
-        # Autocast keeps copies of the weights until its context ends, and a whole fit
-        # within one context would train on the first ones.
-        torch.clear_autocast_cache()
-        logits = super().infer(self._as_input(x), **fit_params)
-        if logits.dim() == 2 and logits.shape[1] == 1:
-            logits = logits.squeeze(1)
-        if logits.dim() != 1:
-            raise ValueError(
-                "The module must give one logit a row, of shape (n,) or (n, 1); got "
-                f"{tuple(logits.shape)}."
-            )
-        return at_least_single(logits)
-
-    def _as_input(self, x: Any) -> Any:
-        """Tensors on the device, those of floats in the module's own dtype."""
-        if isinstance(x, dict):
-            return {key: self._as_input(value) for key, value in x.items()}
-        x = self._on_device(x)
-        if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
-            return x
-        return x.to(self.dtype_) if x.is_floating_point() else x
-
     def logits(self, X: Any) -> np.ndarray:
         """Logits of shape (n,), computed in chunks of samples."""
         self.check_is_fitted(["module_"])
@@ -714,13 +506,27 @@ class AnyLossNet(ClassifierMixin, NeuralNet):
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels, 0 or 1: whether the score is above the threshold."""
-        return (self.logits(X) > self._cut).astype(int)
+        return (self.logits(X) > self.decision.offset).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The metric of the decisions on X."""
         return evaluate_logits(
-            self.metric, self.logits(X), to_numpy(y), sample_weight, self._cut
+            self.metric,
+            self.logits(X),
+            to_numpy(y),
+            sample_weight,
+            self.decision.offset,
         )
+
+
+class _Converted:
+    """Batches of any iterator, converted one by one."""
+
+    def __init__(self, net: AnyLossNet, iterator: Any) -> None:
+        self.net, self.iterator = net, iterator
+
+    def __iter__(self) -> Iterator[Sequence[Chunk]]:
+        return ([self.net.chunk(X, y)] for X, y in self.iterator)
 
 
 class _QuickHistory(History):

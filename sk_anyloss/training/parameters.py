@@ -162,6 +162,10 @@ class _FlatStep:
         self.rate = rates[0] if len(set(rates)) == 1 else self.flat.spread(rates)
         self.decay = float(self.groups[0]["weight_decay"])
 
+    def step(self) -> None:
+        """Take a step along the gradients."""
+        raise NotImplementedError
+
     def move(self, direction: Tensor, factor: float) -> None:
         """Add the direction, times the learning rate and a factor."""
         if isinstance(self.rate, float):

@@ -10,39 +10,36 @@ from __future__ import annotations
 
 import copy
 import math
-import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from sklearn.utils import gen_batches
+from skorch.callbacks import Callback, EpochTimer
 from skorch.helper import predefined_split
 from torch import nn
 
-from sk_anyloss.metrics.binary import Metric
+from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.differentiable import NotFiniteError
-from sk_anyloss.training.batches import as_tensor, batch_rows
-from sk_anyloss.training.callbacks import FallingRate, StopOnScore
-from sk_anyloss.training.closed_form import ClosedForm
-from sk_anyloss.training.dataset import Sample, as_rows
-from sk_anyloss.training.feed import PIECE_SIZE, Feed, Group
-from sk_anyloss.training.net import AnyLossNet, restored_net_on_error, train_epoch
-from sk_anyloss.training.parameters import get_stepper, has_flat_step
+from sk_anyloss.training.batches import resolve_batch_size
+from sk_anyloss.training.callbacks import (
+    EarlyStopping,
+    QuietPrintLog,
+    SetLearningRate,
+    StopOnScore,
+)
+from sk_anyloss.training.dataset import Subset
+from sk_anyloss.training.loop import Lockstep, Run, run_epochs
+from sk_anyloss.training.net import AnyLossNet, restored_net_on_error
+from sk_anyloss.training.parameters import has_flat_step
+from sk_anyloss.training.schedules import LearningRate, initial_rate
+from sk_anyloss.training.source import Source, as_tensor
+from sk_anyloss.training.stacked_batches import CHUNK_SIZE, Group, StackedBatches
 from sk_anyloss.training.threads import single_thread
 
-__all__ = ["Phase", "Task", "train"]
-
-
-class Phase(NamedTuple):
-    """A part of a training; early stopping may end it if it is watched."""
-
-    criterion: nn.Module
-    epochs: int
-    watched: bool
+__all__ = ["Task", "train"]
 
 
 @dataclass(eq=False)
@@ -52,84 +49,76 @@ class Task:
     Parameters
     ----------
     net : AnyLossNet
-        Initialised, with the callbacks ``'early_stopping'`` and ``'falling_rate'``.
-    X : array or sparse matrix
+        Initialised, with the callbacks ``'early_stopping'`` and ``'learning_rate'``.
+    source : Source
         All samples.
-    sample : Sample
+    sample : Subset
         Those to train on.
-    held_out : Sample or None
-        Those to score every epoch on.
-    phases : list of Phase
-        Losses, one after another, and their epochs.
+    held_out : Subset or None
+        Those to score each epoch on.
+    criterion : torch.nn.Module
+        The loss.
     metric : str or callable
         What to score by.
     threshold : float
-        Probability above which the positive class is decided for.
-    lr : float
+        Probability above which the positive class is predicted.
+    epochs : int
+        Number of passes over the samples.
+    lr : float or CosineDecay
         Learning rate.
     batch_size : int, float or 'auto'
-        As :func:`sk_anyloss.training.batches.batch_rows` takes it.
-    schedule : str or None
-        How the learning rate falls.
-    patience, tol
-        Of early stopping.
-    verbose : int
+        As :func:`sk_anyloss.training.batches.resolve_batch_size` takes it.
+    early_stopping : EarlyStopping
+        Patience and tolerance, if samples are held out.
+    verbose : int, default=0
         If 1, prints a line an epoch.
     seed : int, default=0
         Tasks with the same one, on the same samples, see the same batches.
-    is_observed : bool, default=False
-        Whether somebody looks at every batch or epoch, so that it trains alone.
-    standardized : bool, default=True
-        Whether columns are standardised or encoded before the first layer.
     """
 
     net: AnyLossNet
-    X: Any
-    sample: Sample
-    held_out: Sample | None
-    phases: list[Phase]
+    source: Source
+    sample: Subset
+    held_out: Subset | None
+    criterion: nn.Module
     metric: str | Metric
     threshold: float
-    lr: float
+    epochs: int
+    lr: LearningRate
     batch_size: int | float | str
-    schedule: str | None
-    patience: int
-    tol: float
-    verbose: int
+    early_stopping: EarlyStopping
+    verbose: int = 0
     seed: int = 0
-    is_observed: bool = False
-    standardized: bool = True
 
+    @property
     def outcome(self) -> float:
-        """How good a training was, on what was held out, or else by its loss."""
+        """How good the training was: the best validation score, or else by its loss."""
         if self.held_out is not None:
-            return self.stopper.best_score_
+            return dict(self.net.callbacks_)["early_stopping"].best_score_
         # An epoch that was interrupted has no loss.
         losses = [e["train_loss"] for e in self.net.history if "train_loss" in e]
         return -losses[-1] if losses else -math.inf
 
     @property
-    def stopper(self) -> StopOnScore:
-        """The callback that ends the training."""
-        return dict(self.net.callbacks_)["early_stopping"]
-
-    @property
-    def rate(self) -> FallingRate:
-        """The callback that lowers the learning rate."""
-        return dict(self.net.callbacks_)["falling_rate"]
-
-    @property
     def n_batches(self) -> int:
         """Number of batches in an epoch."""
         n = len(self.sample.target)
-        return math.ceil(n / batch_rows(self.batch_size, n))
+        return math.ceil(n / resolve_batch_size(self.batch_size, n))
 
-    def set_callbacks(self) -> None:
-        """Tell the net's own callbacks how the task is set."""
-        self.stopper.patience, self.stopper.tol = self.patience, self.tol
-        total = sum(phase.epochs for phase in self.phases)
-        schedule = self.schedule if self.phases[-1].watched else None
-        self.rate.begin(schedule, total)
+    def configure(self) -> None:
+        """Set the net and its callbacks as the task says."""
+        net = self.net
+        net.set_goal(self.criterion, self.metric, self.threshold)
+        net.batch_size, net.verbose = self.batch_size, self.verbose
+        rate = initial_rate(self.lr)
+        if net.lr != rate:
+            net.set_params(lr=rate)
+        net.max_epochs = self.epochs
+        callbacks = dict(net.callbacks_)
+        stop, set_rate = callbacks["early_stopping"], callbacks["learning_rate"]
+        stop.patience = self.early_stopping.patience
+        stop.tol = self.early_stopping.tol
+        set_rate.lr, set_rate.total = self.lr, self.epochs
 
 
 def train(tasks: Sequence[Task]) -> None:
@@ -142,19 +131,38 @@ def train(tasks: Sequence[Task]) -> None:
         An interruption ends the training of all of them; a net that is the only one
         keeps what it has learned.
     """
-    alone = [task for task in tasks if len(tasks) == 1 or _shape(task) is None]
+    if len(tasks) == 1:
+        _train_alone(tasks[0])
+        return
+    for task in tasks:
+        task.configure()
+    shared = _shared_callbacks(tasks)
+    alone = [
+        task for task in tasks if _shape(task) is None or shared & _callback_ids(task)
+    ]
     for task in alone:
         _train_alone(task)
-        if task.net.interrupted_ and len(tasks) > 1:
+        if task.net.interrupted_:
             raise KeyboardInterrupt  # Not only of this net.
-    together = [_Member(task) for task in tasks if task not in alone]
+    together = [task for task in tasks if task not in alone]
     for stack in _stacks(together):
         if len(stack) == len(stack[0]) == 1:
-            _train_alone(stack[0][0].task)
-            if stack[0][0].net.interrupted_:
+            (task,) = stack[0]
+            _train_alone(task)
+            if task.net.interrupted_:
                 raise KeyboardInterrupt
         else:
             _train_together(stack)
+
+
+def _callback_ids(task: Task) -> set[int]:
+    return {id(callback) for _, callback in task.net.callbacks_}
+
+
+def _shared_callbacks(tasks: Sequence[Task]) -> set[int]:
+    """Callbacks that several nets have, which they cannot notify in turns."""
+    counts = Counter(i for task in tasks for i in _callback_ids(task))
+    return {i for i, n in counts.items() if n > 1}
 
 
 @contextmanager
@@ -169,8 +177,8 @@ def _cause_named(task: Task) -> Iterator[None]:
 def _why_not_finite(task: Task) -> str:
     """What made a training diverge, and the way out."""
     weight = task.sample.weight
-    if not task.standardized:
-        chunks = (rows for rows, _ in task.sample.chunks(task.X))
+    if task.net.module_.scale is None:
+        chunks = (rows for rows, _ in task.sample.chunks(task.source))
         largest = max(float(np.abs(rows).max()) for rows in chunks if rows.size)
         if largest > 1e6:
             return (
@@ -189,92 +197,29 @@ def _why_not_finite(task: Task) -> str:
 
 
 def _train_alone(task: Task) -> None:
-    """Let skorch run the epochs; a net that was trained before goes on from there."""
+    """Let the net run its epochs; one that was trained before continues from there."""
     net = task.net
     try:
         with restored_net_on_error(net), _cause_named(task):
-            net.batch_size, net.verbose = task.batch_size, task.verbose
-            if net.lr != task.lr:
-                net.set_params(lr=task.lr)
-            task.set_callbacks()
-            for phase in task.phases:
-                net.follow(phase.criterion, task.metric, task.threshold)
-                net.set_params(max_epochs=phase.epochs)
-                if phase.watched and task.held_out is not None:
-                    net.train_split = predefined_split(task.held_out.dataset(task.X))
-                net.partial_fit(task.sample.dataset(task.X))
-                if net.interrupted_:
-                    break
+            task.configure()
+            if task.held_out is not None:
+                net.train_split = predefined_split(task.held_out.dataset(task.source))
+            net.partial_fit(task.sample.dataset(task.source))
     finally:
         # Held-out samples are not part of the model, and would be pickled with it.
         net.train_split = None
 
 
-class _Member:
-    """A task on its way through a stack."""
-
-    def __init__(self, task: Task) -> None:
-        self.task, self.net = task, task.net
-        task.set_callbacks()
-        task.stopper.on_train_begin(task.net)
-        self.stopped = False
-        self.watched: Any = None
-
-    def group(self) -> Hashable:
-        """The same for all that see the same batches."""
-        sample = self.task.sample
-        parts = (sample.rows, sample.target, sample.weight)
-        keys = [None if part is None else hash(part.tobytes()) for part in parts]
-        return (*keys, self.task.seed)
-
-    def at_once(self) -> int:
-        """How many like this one can take a step together within the memory."""
-        n = math.ceil(len(self.task.sample.target) / self.task.n_batches)
-        layers = self.net.module_.layers
-        width = max(max(layer.in_features, layer.out_features) for layer in layers)
-        return max(1, PIECE_SIZE // (n * width))
-
-    def feed_group(self) -> Group:
-        """The samples of this member and its group."""
-        sample, module, weight = self.task.sample, self.net.module_, None
-        if sample.weight is not None:
-            weight = as_tensor(sample.weight).to(self.net.dtype_)
-        return Group(
-            sample.target,
-            self.net.rng_,
-            sample.rows,
-            weight,
-            module.mean,
-            module.scale,
-            module.pieces,
-        )
-
-    def end_epoch(
-        self, n_batches: int, loss: float, last: float, seconds: float, watched: bool
-    ) -> None:
-        """Write down the epoch, and see whether it was one too many."""
-        if self.stopped:
-            return
-        net = self.net
-        net.history.append({"batches": [{"train_loss": last}]})
-        net.history.record("epoch", len(net.history))
-        net.record_epoch("train", n_batches, loss)
-        if watched and self.task.held_out is not None:
-            if self.watched is None:
-                samples = self.task.held_out.dataset(self.task.X)
-                self.watched = net.get_iterator(samples, training=False)
-            net.run_single_epoch(self.watched, False, "valid", net.validation_step)
-            try:
-                self.task.stopper.on_epoch_end(net, self.watched.dataset)
-            except KeyboardInterrupt:  # How it ends a training.
-                self.stopped = True
-        net.history.record("dur", seconds)
-
-
 def _shape(task: Task) -> Hashable:
     """What tasks of a stack have in common; None for one that trains alone."""
     net = task.net
-    if task.is_observed or not net.by_hand_ or not has_flat_step(net.optimizer_):
+    if (
+        task.verbose
+        or net.is_observed()
+        or not net.has_closed_form()
+        or not has_flat_step(net.optimizer_)
+        or any(map(_reads_results, net.callbacks_))
+    ):
         return None
     module = net.module_
     options = dict(net.optimizer_.param_groups[0], params=None, lr=None)
@@ -285,95 +230,106 @@ def _shape(task: Task) -> Hashable:
         module.activation,
         type(net.optimizer_),
         repr(options),
-        tuple((phase.epochs, phase.watched) for phase in task.phases),
+        task.epochs,
         task.held_out is None,
         module.mean is None,
-        None if module.pieces is None else tuple(module.pieces.tolist()),
+        None if module.bin_features is None else tuple(module.bin_features.tolist()),
         task.n_batches,
     )
 
 
-def _stacks(members: list[_Member]) -> list[list[list[_Member]]]:
+def _reads_results(named: tuple[str, Callback]) -> bool:
+    """Whether a callback of the user's looks at the net after an epoch."""
+    callback = named[1]
+    own = (StopOnScore, SetLearningRate, EpochTimer, QuietPrintLog)
+    return not isinstance(callback, own) and any(
+        getattr(type(callback), event) is not getattr(Callback, event)
+        for event in ("on_epoch_end", "on_train_end")
+    )
+
+
+def _group_key(task: Task) -> Hashable:
+    """The same for all tasks that see the same batches."""
+    return (*task.sample.key(), task.seed)
+
+
+def _at_once(task: Task) -> int:
+    """How many tasks like this one can take a step together within the memory."""
+    n = math.ceil(len(task.sample.target) / task.n_batches)
+    return max(1, CHUNK_SIZE // (n * max(task.net.module_.widths)))
+
+
+def _stacks(tasks: list[Task]) -> list[list[list[Task]]]:
     """Sort into stacks: lists of groups with the same kinds of losses each."""
-    alike: dict[Hashable, dict[Hashable, list[_Member]]] = defaultdict(dict)
-    for member in members:
-        by_group = alike[_shape(member.task)]
-        by_group.setdefault(member.group(), []).append(member)
+    by_shape: dict[Hashable, dict[Hashable, list[Task]]] = defaultdict(dict)
+    for task in tasks:
+        by_shape[_shape(task)].setdefault(_group_key(task), []).append(task)
     stacks = []
-    for by_group in alike.values():
+    for by_group in by_shape.values():
         by_kinds = defaultdict(list)
         for group in by_group.values():
             # A batch of all that are trained at once has to fit into the memory.
-            at_once = group[0].at_once()
+            at_once = _at_once(group[0])
             group = _by_kind(group)
             for part in gen_batches(len(group), at_once):
-                kinds = tuple(member.net.criterion_.kind for member in group[part])
+                kinds = tuple(task.criterion.kind for task in group[part])
                 by_kinds[kinds].append(group[part])
         for kinds, groups in by_kinds.items():
-            at_once = max(1, groups[0][0].at_once() // len(kinds))
+            at_once = max(1, _at_once(groups[0][0]) // len(kinds))
             stacks += [groups[part] for part in gen_batches(len(groups), at_once)]
     return stacks
 
 
-def _by_kind(group: list[_Member]) -> list[_Member]:
-    """Members with one kind of loss behind each other."""
-    kinds = [member.net.criterion_.kind for member in group]
+def _by_kind(group: list[Task]) -> list[Task]:
+    """Tasks with one kind of loss behind each other."""
+    kinds = [task.criterion.kind for task in group]
     order = sorted(range(len(group)), key=lambda i: kinds.index(kinds[i]))
     return [group[i] for i in order]
 
 
-def _train_together(groups: list[list[_Member]]) -> None:
-    """Train the members of a stack in lockstep."""
-    members = [member for group in groups for member in group]
-    nets, first = [member.net for member in members], members[0]
-    feed = Feed(
-        as_rows(first.task.X),
-        [group[0].feed_group() for group in groups],
-        first.task.n_batches,
-        len(members) * max(layer.out_features for layer in first.net.module_.layers),
-        first.net.dtype_,
+def _group_of(task: Task) -> Group:
+    """The samples of a task and its group."""
+    sample, module, weight = task.sample, task.net.module_, None
+    if sample.weight is not None:
+        weight = as_tensor(sample.weight).to(task.net.dtype_)
+    return Group(
+        sample.target,
+        task.net.rng_,
+        sample.index,
+        weight,
+        module.mean,
+        module.scale,
+        module.bin_features,
+    )
+
+
+def _train_together(groups: list[list[Task]]) -> None:
+    """Train the nets of a stack in lockstep."""
+    tasks = [task for group in groups for task in group]
+    first = tasks[0]
+    feed = StackedBatches(
+        first.source,
+        [_group_of(group[0]) for group in groups],
+        first.n_batches,
+        len(tasks) * max(first.net.module_.widths[1:]),
+        first.net.module_.layers[0].weight.dtype,
         first.net.device_,
     )
-    for i, phase in enumerate(first.task.phases):
-        for member in members:
-            task = member.task
-            criterion = task.phases[i].criterion
-            member.net.follow(criterion, task.metric, task.threshold)
-        with torch.no_grad():
-            modules = [net.module_ for net in nets]
-            engine = ClosedForm(modules, [net.criterion_ for net in nets], len(groups))
-            stepper = get_stepper([net.optimizer_ for net in nets], engine.flat)
-        assert stepper is not None  # _shape has seen to that.
-        try:
-            # One of the stack for all: they have the samples in common.
-            with single_thread(), _cause_named(first.task):
-                _run_epochs(members, engine, stepper, feed, phase)
-        finally:
-            engine.release()
-            stepper.release()
-    for member in members:
-        member.task.stopper.on_train_end(member.net)
-        member.task.rate.on_train_end(member.net)
+    runs = []
+    for task in tasks:
+        held_out = None if task.held_out is None else task.held_out.dataset(task.source)
+        runs.append(Run(task.net, task.sample.dataset(task.source), held_out))
+        task.net.stopped_ = task.net.interrupted_ = False
+        task.net.notify("on_train_begin", X=None, y=None)
+    lockstep = Lockstep(runs, feed, first.n_batches, len(groups))
+    try:
+        # The cause is one for all: they have the samples in common.
+        with single_thread(), _cause_named(first):
+            run_epochs(runs, lockstep, first.epochs)
+    finally:
+        lockstep.release()
+    for task in tasks:
+        task.net.notify("on_train_end", X=None, y=None)
     for head, *others in groups:
-        for member in others:  # They have drawn the same orders.
-            member.net.rng_ = copy.deepcopy(head.net.rng_)
-
-
-def _run_epochs(
-    members: list[_Member], engine: ClosedForm, stepper: Any, feed: Feed, phase: Phase
-) -> None:
-    """Train until the phase is over, or nobody needs any more of it."""
-    rates = [member.task.rate for member in members]
-    for _ in range(phase.epochs):
-        start = time.time()
-        for member, rate in zip(members, rates, strict=True):
-            rate.on_epoch_begin(member.net)
-        with torch.inference_mode():
-            losses = train_epoch(engine, stepper, feed)
-        seconds = time.time() - start
-        for member, loss, last in zip(members, *losses, strict=True):
-            member.end_epoch(
-                len(feed), float(loss), float(last), seconds, phase.watched
-            )
-        if all(member.stopped for member in members):
-            return
+        for task in others:  # They have drawn the same orders.
+            task.net.rng_ = copy.deepcopy(head.net.rng_)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 
-from sk_anyloss import AnyLossClassifier
+from sk_anyloss import AnyLossClassifier, CosineDecay
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -20,17 +20,12 @@ Y = (X[:, 0] > 0.5).astype(int)
             r"Unknown metric 'f-one'.*accuracy, average_precision",
         ),
         ({"metric": "gmaen"}, r"Did you mean 'gmean'"),
-        ({"memory": "a"}, r"memory must be a number in \[0, 1\)"),
-        ({"memory": 2, "loss": "bce"}, r"memory must be a number in \[0, 1\)"),
-        ({"decision_threshold": 1}, r"decision_threshold must be a number"),
         ({"L": "atuo"}, r"takes L='auto'"),
         ({"metric": "precision@recall=0.8"}, r"'<goal>@<metric>>=<floor>' such as"),
-        ({"schedule": "linear"}, r"schedule must be 'cosine' or None"),
+        ({"lr": CosineDecay(-1)}, r"lr must be .* CosineDecay\(-1\)"),
         ({"n_bins": 0}, r"n_bins must be a whole number of at least 1 or None, got 0"),
         ({"n_bins": 2.5}, r"n_bins must be"),
         ({"n_init": 0}, r"n_init must be a whole number of at least 1"),
-        ({"warm_up": 100}, r"warm_up .* below max_epochs=100, of which it is a part"),
-        ({"warm_up": 1.5}, r"warm_up must be a whole number"),
         ({"metric": 3}, r"name or a callable"),
         (
             {"step": "sigmoyd"},
@@ -53,10 +48,10 @@ Y = (X[:, 0] > 0.5).astype(int)
         ({"max_epochs": 1.5}, r"max_epochs must be a whole number"),
         ({"batch_size": 0}, r"batch_size must be 'auto'.*got 0"),
         ({"batch_size": 1.5}, r"batch_size must be.*got 1.5"),
-        ({"validation_fraction": 1}, r"validation_fraction must be .*below 1, got 1"),
-        ({"n_iter_no_change": 0}, r"n_iter_no_change must be"),
-        ({"tol": -1}, r"tol must be"),
-        ({"output_bias": "zero"}, r"output_bias must be 'prior' or a finite number"),
+        (
+            {"early_stopping": "yes"},
+            r"early_stopping must be True or False or an Early",
+        ),
         ({"pos_label": "yes"}, r"pos_label='yes' is not one of the classes \[0, 1\]"),
         ({"class_weight": "even"}, r"class_weight"),
         ({"class_weight": {0: 1, 7: 1}}, r"classes, \[1\], are not in class_weight"),

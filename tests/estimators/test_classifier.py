@@ -13,13 +13,24 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score, train_test_split
-from skorch.callbacks import Callback, LRScheduler
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    cross_val_score,
+    train_test_split,
+)
+from skorch.callbacks import Callback, Initializer, LRScheduler
+from torch import nn
 
-from sk_anyloss import AnyLossClassifier, fit_stack, metric_score
+from sk_anyloss import (
+    AnyLossClassifier,
+    CosineDecay,
+    EarlyStopping,
+    fit_stack,
+    metric_score,
+)
 from sk_anyloss.losses import AnyLoss, Pairs, SurrogateFBeta, loss_names
 from sk_anyloss.losses.steepness import auto_L
-from sk_anyloss.losses.steps import Linear, step_names
+from sk_anyloss.losses.steps import Linear, Sigmoid, step_names
 from sk_anyloss.metrics import AtLeast, Savings, get_metric, metric_names
 from tests.losses.losses_to_test import metric_of
 from tests.tolerances import SAME_MODEL
@@ -29,6 +40,11 @@ def fit(X, y, **params):
     sample_weight = params.pop("sample_weight", None)
     params = {"random_state": 0, "max_epochs": 20, **params}
     return AnyLossClassifier(**params).fit(X, y, sample_weight)
+
+
+def at_zero():
+    """A callback that starts training at a logit of 0 instead of the prior."""
+    return Initializer("layers.*.bias", fn=nn.init.zeros_)
 
 
 @pytest.mark.parametrize("metric", sorted(set(metric_names()) - {"precision"}))
@@ -43,7 +59,7 @@ def test_learns_for_every_metric(metric, imbalanced):
 
 
 def test_precision_alone_leads_to_no_decisions_and_the_user_is_told(imbalanced):
-    with pytest.warns(ConvergenceWarning, match="for every training row"):
+    with pytest.warns(ConvergenceWarning, match="for every training sample"):
         fit(*imbalanced, metric="precision", max_epochs=100)
 
 
@@ -240,7 +256,12 @@ def test_class_weights_multiply_sample_weights(imbalanced):
 def test_balanced_class_weights_are_balanced_cross_entropy(imbalanced):
     X, y = imbalanced
     # Weights also enter the normalisation, so there is none here.
-    plain = {"hidden": (), "standardize": False, "batch_size": 1.0, "output_bias": 0}
+    plain = {
+        "hidden": (),
+        "standardize": False,
+        "batch_size": 1.0,
+        "callbacks": [at_zero()],
+    }
     one = fit(X, y, class_weight="balanced", loss="bce", **plain)
     two = fit(X, y, loss="weighted_bce", **plain)
     np.testing.assert_allclose(
@@ -305,7 +326,7 @@ def test_early_stopping_goes_back_to_the_best_epoch(imbalanced):
     rng = np.random.default_rng(0)
     noisy = np.where(rng.random(300) < 0.15, 1 - y, y)
     model = fit(
-        X, noisy, early_stopping=True, max_epochs=200, n_iter_no_change=5, lr=0.05
+        X, noisy, early_stopping=EarlyStopping(patience=5), max_epochs=200, lr=0.05
     )
     assert model.n_iter_ < 200
     assert len(model.validation_scores_) == model.n_iter_
@@ -321,12 +342,12 @@ def test_early_stopping_goes_back_to_the_best_epoch(imbalanced):
 
 def test_early_stopping_asks_for_a_rise_above_the_tolerance(imbalanced):
     X, y = imbalanced
-    params = {"early_stopping": True, "n_iter_no_change": 4, "lr": 0.05}
-    model = fit(X, y, tol=10, **params)
+    model = fit(X, y, early_stopping=EarlyStopping(patience=4, tol=10), lr=0.05)
     assert model.n_iter_ == 5  # The first is the best, whatever comes after it.
     scores = model.validation_scores_
     assert max(scores) > scores[0]
-    assert fit(X, y, tol=0, **params).n_iter_ > 5
+    stopping = EarlyStopping(patience=4, tol=0)
+    assert fit(X, y, early_stopping=stopping, lr=0.05).n_iter_ > 5
 
 
 def test_early_stopping_holds_out_the_share_it_is_told(imbalanced):
@@ -340,8 +361,7 @@ def test_early_stopping_holds_out_the_share_it_is_told(imbalanced):
     fit(
         X,
         y,
-        early_stopping=True,
-        validation_fraction=0.2,
+        early_stopping=EarlyStopping(validation_fraction=0.2),
         max_epochs=1,
         callbacks=[Look()],
     )
@@ -376,7 +396,8 @@ def test_partial_fit_learns_from_a_stream(imbalanced):
 
 def test_partial_fit_keeps_the_moving_average_of_the_loss(imbalanced):
     X, y = imbalanced
-    params = {"L": 5, "memory": 0.9, "max_epochs": 3, "batch_size": 1.0}
+    params = {"loss": AnyLoss("f1", Sigmoid(5), decay=0.9), "max_epochs": 3}
+    params["batch_size"] = 1.0
     model = AnyLossClassifier(random_state=0, **params)
     for _ in range(3):
         model.partial_fit(X, y)
@@ -386,8 +407,8 @@ def test_partial_fit_keeps_the_moving_average_of_the_loss(imbalanced):
     whole = AnyLossClassifier(random_state=0, **params).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
     # Another loss has another average, and a fit starts anew.
-    model.set_params(metric="gmean").partial_fit(X, y)
-    again = model.set_params(metric="f1").fit(X, y)
+    model.set_params(loss=AnyLoss("gmean", Sigmoid(5), decay=0.9)).partial_fit(X, y)
+    again = model.set_params(loss=params["loss"]).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), whole.predict_proba(X))
 
 
@@ -397,7 +418,7 @@ def test_partial_fit_knows_the_classes_from_the_first_call(imbalanced):
     model = AnyLossClassifier(random_state=0)
     model.partial_fit(X[negatives], y[negatives], classes=[0, 1])
     model.partial_fit(X, y)
-    with pytest.raises(ValueError, match="cannot go on with"):
+    with pytest.raises(ValueError, match="cannot continue with"):
         model.partial_fit(X, y + 5)
     with pytest.raises(ValueError, match="only one class"):
         AnyLossClassifier().partial_fit(X[negatives], y[negatives])
@@ -434,7 +455,7 @@ def test_a_collapsed_model_warns_and_says_what_to_try():
     X = np.zeros((50, 2))
     y = np.arange(50) % 5 == 0
     with pytest.warns(
-        ConvergenceWarning, match=r"predicts .* for every training row.*lr=0"
+        ConvergenceWarning, match=r"predicts .* for every training sample.*lr=0"
     ):
         fit(X, y)
 
@@ -537,8 +558,8 @@ def test_trains_for_what_it_is_told(imbalanced):
 def test_early_stopping_and_lr_may_be_changed_on_the_way(imbalanced):
     X, y = imbalanced
     model = fit(X, y, warm_start=True, max_epochs=3)
-    model.set_params(early_stopping=True, n_iter_no_change=2, max_epochs=50, lr=1e-6)
-    model.set_params(metric="recall", L=10, threshold=0.4, batch_size=50)
+    model.set_params(early_stopping=EarlyStopping(patience=2), max_epochs=50)
+    model.set_params(lr=1e-6, metric="recall", L=10, threshold=0.4, batch_size=50)
     model.fit(X, y)
     assert 3 < model.n_iter_ < 53
     assert len(model.validation_scores_) == model.n_iter_ - 3
@@ -551,7 +572,7 @@ def test_early_stopping_and_lr_may_be_changed_on_the_way(imbalanced):
         0.4,
     )
     with pytest.raises(
-        ValueError, match=r"hidden=\(2,\) cannot go on with hidden=\(8,\)"
+        ValueError, match=r"hidden=\(2,\) cannot continue with hidden=\(8,\)"
     ):
         clone(model).fit(X, y).set_params(hidden=(8,)).fit(X, y)
     assert model.set_params(early_stopping=False).fit(X, y).validation_scores_ is None
@@ -670,7 +691,7 @@ def test_a_full_batch_in_pieces_is_the_same_model(params, imbalanced, monkeypatc
     weight = np.random.default_rng(0).random(300)
     settings = {"batch_size": 1.0, "max_epochs": 30, "lr": 0.05, **params}
     whole = fit(X, y, sample_weight=weight, **settings)
-    monkeypatch.setattr("sk_anyloss.training.feed.PIECE_SIZE", 100)
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 100)
     pieces = fit(X, y, sample_weight=weight, **settings)
     np.testing.assert_allclose(
         whole.decision_function(X), pieces.decision_function(X), **SAME_MODEL
@@ -685,9 +706,10 @@ def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
         patch.setattr(
             "sk_anyloss.training.net.supports", lambda module, criterion: False
         )
+        patch.setattr("sk_anyloss.training.batch_steps.supports", lambda *parts: False)
         slow.fit(X, y)
-    assert fast.net_.by_hand_
-    assert not slow.net_.by_hand_
+    assert fast.net_.has_closed_form()
+    assert not slow.net_.has_closed_form()
     np.testing.assert_allclose(
         fast.decision_function(X), slow.decision_function(X), **SAME_MODEL
     )
@@ -697,7 +719,7 @@ def test_the_fast_way_and_autograd_give_one_model_after_a_full_fit(imbalanced):
 def test_learns_with_every_loss_in_closed_form(loss, imbalanced):
     X, y = imbalanced
     model = fit(X, y, metric=metric_of(loss), loss=loss, lr=0.05, max_epochs=60)
-    assert model.net_.by_hand_
+    assert model.net_.has_closed_form()
     assert sklearn.metrics.balanced_accuracy_score(y, model.predict(X)) > 0.75
     assert model.score(X, y) == metric_score(
         y,
@@ -706,16 +728,17 @@ def test_learns_with_every_loss_in_closed_form(loss, imbalanced):
     )
 
 
-def test_several_thresholds_decide_at_a_half_unless_told(imbalanced):
+def test_a_loss_over_several_thresholds_predicts_at_that_of_the_estimator(imbalanced):
     X, y = imbalanced
-    several = fit(X, y, threshold=[0.3, 0.5, 0.7], step="linear")
+    loss = AnyLoss("f1", "linear", threshold=[0.3, 0.5, 0.7])
+    several = fit(X, y, loss=loss)
     p = several.predict_proba(X)[:, 1]
     assert (several.predict(X) == (p > 0.5)).all()
-    told = fit(X, y, threshold=[0.3, 0.5, 0.7], step="linear", decision_threshold=0.2)
-    np.testing.assert_allclose(told.predict_proba(X)[:, 1], p)
-    assert (told.predict(X) == (p > 0.2)).all()
-    moved = fit(X, y, threshold=0.4, decision_threshold=0.6)
-    assert (moved.predict(X) == (moved.predict_proba(X)[:, 1] > 0.6)).all()
+    moved = fit(X, y, loss=loss, threshold=0.2)
+    np.testing.assert_allclose(moved.predict_proba(X)[:, 1], p)
+    assert (moved.predict(X) == (p > 0.2)).all()
+    fixed = FixedThresholdClassifier(fit(X, y, threshold=0.4), threshold=0.6).fit(X, y)
+    assert (fixed.predict(X) == (fixed.predict_proba(X)[:, 1] > 0.6)).all()
 
 
 def test_the_surrogate_finds_its_rate_in_labels_and_weights(imbalanced):
@@ -795,37 +818,25 @@ def test_an_L_out_of_range_is_told_of(dtype, imbalanced):
         fit(X, y, L=100, batch_size=30)
 
 
-def test_a_memory_helps_where_batches_hold_a_positive_or_none():
+def test_a_moving_average_helps_where_batches_hold_a_positive_or_none():
     rng = np.random.default_rng(0)
     y = rng.random(20_000) < 0.003
     X = rng.normal(size=(20_000, 4)) + 2.0 * y[:, None]
     settings = {"L": 10, "batch_size": 100, "max_epochs": 5}
     without = fit(X, y, **settings).score(X, y)
-    assert fit(X, y, memory=0.9, **settings).score(X, y) > without + 0.1
-    with pytest.raises(ValueError, match="memory must be a number in"):
-        fit(X, y, memory=1.0)
+    averaged = AnyLoss("f1", Sigmoid(10), decay=0.9)
+    assert fit(X, y, loss=averaged, **settings).score(X, y) > without + 0.1
 
 
-def test_a_warm_up_is_cross_entropy_and_then_the_metric(imbalanced):
+def test_a_warm_up_on_cross_entropy_is_a_warm_start(imbalanced):
     X, y = imbalanced
-    warm = fit(X, y, warm_up=4, max_epochs=10, output_bias=0, L=20)
-    by_hand = fit(X, y, loss="bce", max_epochs=4, output_bias=0, L=20)
-    by_hand.set_params(loss=None, warm_start=True, max_epochs=6).fit(X, y)
-    np.testing.assert_array_equal(
-        warm.decision_function(X), by_hand.decision_function(X)
-    )
-    assert warm.loss_curve_ == by_hand.loss_curve_
-    assert warm.n_iter_ == 10
-    # What goes on is warm already.
-    warm.set_params(warm_start=True, max_epochs=5).fit(X, y)
-    assert warm.n_iter_ == 15
-    assert warm.net_.criterion_.name == "f1"
-
-
-def test_a_warm_up_is_not_stopped_early(imbalanced):
-    X, y = imbalanced
-    model = fit(X, y, warm_up=9, early_stopping=True, n_iter_no_change=2)
-    assert len(model.validation_scores_) == model.n_iter_ - 9
+    model = fit(X, y, loss="bce", warm_start=True, max_epochs=4)
+    alone = fit(X, y, loss="bce", max_epochs=4)
+    assert model.loss_curve_ == alone.loss_curve_
+    model.set_params(loss=None, L=20, max_epochs=6).fit(X, y)
+    assert model.n_iter_ == 10
+    assert model.net_.criterion_.name == "f1"
+    assert model.loss_curve_[-1] < model.loss_curve_[4]
 
 
 @pytest.mark.parametrize("hidden", [(), (3,)])
@@ -924,7 +935,7 @@ def test_a_constraint_on_metrics_of_torch(imbalanced):
 
 def test_a_constrained_model_of_one_class_says_so(imbalanced):
     X, y = imbalanced
-    with pytest.warns(ConvergenceWarning, match="for every training row"):
+    with pytest.warns(ConvergenceWarning, match="for every training sample"):
         fit(np.ones_like(X), y, metric="precision@recall>=0.8", max_epochs=2)
 
 
@@ -938,7 +949,7 @@ def test_rows_of_one_class_have_no_rate(imbalanced):
 def test_the_positive_class_stays_under_warm_start(imbalanced):
     X, y = imbalanced
     model = fit(X, y, warm_start=True, hidden=(2,), max_epochs=2)
-    with pytest.raises(ValueError, match="cannot go on with pos_label=0"):
+    with pytest.raises(ValueError, match="cannot continue with pos_label=0"):
         model.set_params(pos_label=0).fit(X, y)
     model.set_params(pos_label=1, hidden=[2]).fit(X, y)
 
@@ -962,7 +973,7 @@ def test_a_warm_start_that_fails_leaves_the_net_as_it_was(imbalanced, monkeypatc
 
 def test_a_falling_rate_is_skorchs_own_schedule(imbalanced):
     X, y = imbalanced
-    ours = fit(X, y, schedule="cosine", max_epochs=6)
+    ours = fit(X, y, lr=CosineDecay(0.01), max_epochs=6)
     rates = []
 
     class Set(Callback):
@@ -977,9 +988,6 @@ def test_a_falling_rate_is_skorchs_own_schedule(imbalanced):
     assert rates[-1] < 0.0005
     # Afterwards the rate is what it was.
     assert ours.net_.optimizer_.param_groups[0]["lr"] == 0.01
-    twice = fit(X, y, schedule="cosine", max_epochs=6, warm_up=3, output_bias=0)
-    once = fit(X, y, schedule="cosine", max_epochs=6, loss="bce", output_bias=0)
-    assert twice.loss_curve_[:3] == once.loss_curve_[:3]
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ CONFIGURATIONS = [
     AnyLossClassifier(loss="bce"),
     AnyLossClassifier(early_stopping=True),
     AnyLossClassifier(metric="roc_auc", loss="pairs", lr=0.03),
-    AnyLossClassifier(metric="average_precision", L=10, warm_up=5, n_init=2),
-    AnyLossClassifierCV(cv=3, hidden=[(), (4,)], Ls=[5], max_epochs=60),
+    AnyLossClassifier(metric="average_precision", L=10, n_init=2),
+    AnyLossClassifierCV(cv=3, hidden=[(), (4,)], max_epochs=60),
     Float32Input(),
 ]
 

@@ -12,8 +12,8 @@ from skorch.callbacks import EpochScoring
 from torch import nn
 
 import sk_anyloss.training.trainer
-from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.losses import loss_names
+from sk_anyloss import AnyLossClassifier, CosineDecay, EarlyStopping, fit_stack
+from sk_anyloss.losses import AnyLoss, loss_names
 from sk_anyloss.losses.steps import Cosine, Linear, LogitSigmoid, Step, Uniform
 from sk_anyloss.metrics import curve_names
 from tests.losses.losses_to_test import metric_of
@@ -116,8 +116,8 @@ KINDS = [
     {"L": 5},
     {"loss": "weighted_bce"},
     {"L": 20, "metric": "mcc"},
-    {"threshold": [0.3, 0.6]},
-    {"memory": 0.5},
+    {"loss": AnyLoss("f1", threshold=[0.3, 0.6])},
+    {"loss": AnyLoss("f1", decay=0.5)},
     {"loss": "hybrid"},
 ]
 
@@ -131,7 +131,7 @@ def test_losses_of_all_kinds_are_stacked(stacks, batch_size):
 
 
 def test_losses_of_all_kinds_in_pieces(stacks, monkeypatch):
-    monkeypatch.setattr("sk_anyloss.training.feed.PIECE_SIZE", 2000)
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 2000)
     X, y = DATA
     kinds = [*KINDS[:3], {"loss": "pairs", "metric": "roc_auc"}]
     models = [model(batch_size=300, **kind) for kind in kinds]
@@ -207,7 +207,7 @@ def test_members_keep_the_numbers_of_their_own_loss(kind, stacks):
         {"optimizer": "sgd"},
         {"class_weight": "balanced"},
         {"pos_label": 0},
-        {"early_stopping": True, "max_epochs": 30, "n_iter_no_change": 3, "L": 5},
+        {"early_stopping": EarlyStopping(patience=3), "max_epochs": 30, "L": 5},
     ],
     ids=str,
 )
@@ -222,13 +222,12 @@ def test_every_shape(params, stacks):
 @pytest.mark.parametrize(
     "params",
     [
-        {"warm_up": 3},
         {"n_init": 3},
-        {"warm_up": 2, "early_stopping": True},
-        {"schedule": "cosine", "warm_up": 2},
+        {"n_init": 2, "early_stopping": True},
+        {"lr": CosineDecay(0.02)},
     ],
 )
-def test_warm_up_several_starts_and_a_falling_rate(params):
+def test_several_starts_and_a_falling_rate(params):
     models = [model(L=L, **params) for L in (5, 20) for _ in FOLDS]
     assert_each_as_if_alone(models, *DATA, rows=FOLDS * 2)
 
@@ -305,7 +304,7 @@ def test_what_has_no_like_is_fitted_by_itself(stacks):
 
 
 def test_a_stack_that_would_take_too_much_memory_is_cut(stacks, monkeypatch):
-    monkeypatch.setattr(sk_anyloss.training.trainer, "PIECE_SIZE", 64 * 6 * 3)
+    monkeypatch.setattr(sk_anyloss.training.trainer, "CHUNK_SIZE", 64 * 6 * 3)
     assert_each_as_if_alone([model(L=L) for L in (2, 5, 10, 20, 73)], *DATA)
     assert [sum(groups) for groups in stacks] == [3, 2]
 

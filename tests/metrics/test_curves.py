@@ -11,7 +11,13 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from sk_anyloss import AnyLossClassifier, AnyLossNet, metric_score, metric_scorer
+from sk_anyloss import (
+    AnyLossClassifier,
+    AnyLossNet,
+    EarlyStopping,
+    metric_score,
+    metric_scorer,
+)
 from sk_anyloss.losses import AnyLoss, Pairs
 from sk_anyloss.losses.steps import get_step
 from sk_anyloss.metrics import AtLeast, curve_names, get_metric
@@ -183,8 +189,8 @@ def test_early_stopping_watches_the_area_of_all_held_out_rows(
     X, y = training_rows()
     w = np.random.default_rng(1).random(300) if weighted else None
     model = AnyLossClassifier(
-        name, loss="pairs", early_stopping=True, validation_fraction=0.3,
-        n_iter_no_change=3, random_state=0,
+        name, loss="pairs", random_state=0,
+        early_stopping=EarlyStopping(validation_fraction=0.3, patience=3),
     )  # fmt: skip
     model.fit(X, y, w)
     held_out = model._prepare(y, w, X.dtype).held_out

@@ -25,10 +25,10 @@ def test_settings(search):
     display = SettingsDisplay.from_estimator(search)
     assert display.labels == ["L=5", "bce"]
     assert display.networks == [
-        "hidden=(), lr=0.03",
-        "hidden=(), n_bins=8, lr=0.03",
-        "hidden=(3,), lr=0.03",
-        "hidden=(3,), n_bins=8, lr=0.03",
+        "hidden=(), lr=CosineDecay(0.03)",
+        "hidden=(), n_bins=8, lr=CosineDecay(0.03)",
+        "hidden=(3,), lr=CosineDecay(0.03)",
+        "hidden=(3,), n_bins=8, lr=CosineDecay(0.03)",
     ]
     scores = search.cv_results_["pooled_test_score"]
     np.testing.assert_array_equal(display.scores.ravel(), scores)

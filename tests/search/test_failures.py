@@ -1,9 +1,12 @@
 """Candidates that fail, and searches that are interrupted."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import make_classification
+from skorch.callbacks import Initializer
 from torch import nn
 
 from sk_anyloss import AnyLossClassifierCV
@@ -72,7 +75,8 @@ def test_a_metric_that_cannot_score_a_candidate_is_recorded():
             raise RuntimeError("too many alarms")
         return tp / (tp + fn + fp)
 
-    always = {**FINE, "output_bias": 1e3, "lr": 1e-9, "loss": "bce"}
+    start = Initializer("layers.*.bias", fn=partial(nn.init.constant_, val=1e3))
+    always = {**FINE, "callbacks": [start], "lr": 1e-9, "loss": "bce"}
     model = search(FINE, always, metric=metric, tune_threshold=False)
     with pytest.warns(UserWarning, match="too many alarms"):
         model.fit(X, Y)

@@ -261,7 +261,7 @@ def test_the_table_fills_as_it_goes(capsys):
     search(verbose=1, hidden=[()]).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
-    assert "hidden=(), lr=0.03, step=sigmoid, L=5" in lines[0]
+    assert "hidden=(), lr=CosineDecay(0.03), step=sigmoid, L=5" in lines[0]
     assert lines[0].startswith("f1 0.")
 
 
@@ -278,16 +278,15 @@ def test_time_that_is_over_leaves_the_best_so_far():
     [
         ({"candidates": []}, "no candidate to try"),
         ({"hidden": []}, "no candidate to try"),
-        ({"steps": [], "cross_entropy": False}, "no candidate to try"),
         ({"candidates": [{"hiden": ()}]}, "Unknown parameter 'hiden'.*'hidden'"),
-        ({"steps": ["sigmod"]}, "Did you mean 'sigmoid'"),
-        ({"Ls": [-1]}, "L must be positive"),
+        ({"candidates": [{"step": "sigmod"}]}, "Did you mean 'sigmoid'"),
+        ({"candidates": [{"L": -1}]}, "L must be positive"),
         ({"metric": "f-one"}, "Unknown metric"),
         ({"n_best": 0}, "n_best must be"),
         ({"tune_threshold": "no"}, "tune_threshold must be"),
         ({"time_budget": 0}, "time_budget must be"),
         ({"cv": 1}, "cross-validation|n_splits"),
-        ({"cv": [(np.arange(100), np.array([], dtype=int))]}, "leaves no row out"),
+        ({"cv": [(np.arange(100), np.array([], dtype=int))]}, "leaves no sample out"),
         (
             {"cv": [(np.flatnonzero(Y == 0), [0, 1])]},
             "Fold 0 of 1 leaves only one class",

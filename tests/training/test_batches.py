@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sk_anyloss.training.batches import batch_rows, stratified_order
+from sk_anyloss.training.batches import resolve_batch_size, stratified_order
 
 
 @pytest.mark.parametrize("size", [0, -1, 0.0, 1.5, True, "all", None])
 def test_sizes_that_make_no_sense(size):
     with pytest.raises(ValueError, match="batch_size must be 'auto'"):
-        batch_rows(size, 100)
+        resolve_batch_size(size, 100)
 
 
 def test_stratified_order_with_one_class():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_anyloss.losses import AnyLoss
-from sk_anyloss.training.batches import Rows
+from sk_anyloss.training.batches import Chunk
 from sk_anyloss.training.closed_form import ClosedForm, supports
 from sk_anyloss.training.mlp import MLP, activation_names
 from tests.losses.losses_to_test import ALL_LOSSES, NAMED, SPECIAL
@@ -33,7 +33,7 @@ def assert_equal_to_autograd(module, loss, X, y, w, rtol=1e-12):
     assert supports(module, loss)
     state = {key: value.clone() for key, value in module.state_dict().items()}
     with torch.no_grad():
-        rows = Rows.of(module.standardize(X), y, w)
+        rows = Chunk.of(module.standardize(X), y, w)
         value, logits, *_ = ClosedForm(module, loss)([rows])
         logits = logits[0]
     by_hand = {name: p.grad.clone() for name, p in module.named_parameters()}
@@ -97,9 +97,9 @@ def test_a_batch_in_pieces_is_the_batch(loss, hidden, batch_norm, weighted):
     w = w if weighted else None
     X = module.standardize(X)
     cuts = [slice(0, 13), slice(13, 14), slice(14, 33), slice(33, 40)]
-    pieces = [Rows.of(X[cut], y[cut], None if w is None else w[cut]) for cut in cuts]
+    pieces = [Chunk.of(X[cut], y[cut], None if w is None else w[cut]) for cut in cuts]
     with torch.no_grad():
-        whole = ClosedForm(module, loss)([Rows.of(X, y, w)])
+        whole = ClosedForm(module, loss)([Chunk.of(X, y, w)])
         parts = ClosedForm(other, loss)(pieces)
     assert parts[0] == pytest.approx(whole[0], rel=1e-12)
     for (name, p), q in zip(module.named_parameters(), other.parameters(), strict=True):
@@ -111,7 +111,7 @@ def test_a_batch_in_pieces_is_the_batch(loss, hidden, batch_norm, weighted):
 def test_float32_stays_float32():
     module, X, y, w = problem((3,), "relu", True, torch.float32)
     with torch.no_grad():
-        _, logits, *_ = ClosedForm(module, AnyLoss("f1"))([Rows.of(X, y, w)])
+        _, logits, *_ = ClosedForm(module, AnyLoss("f1"))([Chunk.of(X, y, w)])
     assert logits.dtype == torch.float32
     assert {p.grad.dtype for p in module.parameters()} == {torch.float32}
 

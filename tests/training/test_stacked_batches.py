@@ -1,4 +1,4 @@
-"""The feed: the batches of a skorch dataset, standardised and in memory used again."""
+"""Stacked batches: those of a skorch dataset, standardised, in reused buffers."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import scipy.sparse
 import torch
 from skorch.dataset import Dataset
 
-from sk_anyloss.training.dataset import Batches
-from sk_anyloss.training.feed import Feed, Group
+from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.stacked_batches import Group, StackedBatches
 
 
 def problem(n=40, d=3, positives=0.3):
@@ -17,15 +17,15 @@ def problem(n=40, d=3, positives=0.3):
     return rng.normal(5, 2, size=(n, d)), y, rng.random(n)
 
 
-def epoch_of(feed):
-    """Rows, weights as negatives, weights as positives: a list of batches."""
+def epoch_of(batches):
+    """Samples, weights as negatives, weights as positives: a list of batches."""
     epoch = []
-    for batch in feed:
-        pieces = [
+    for batch in batches:
+        chunks = [
             torch.cat((rows.X.reshape(-1, rows.X.shape[-1]), *rows.classes.columns), 1)
             for rows in batch
         ]
-        epoch.append(torch.cat(pieces))
+        epoch.append(torch.cat(chunks))
     return epoch
 
 
@@ -33,12 +33,12 @@ def epoch_of(feed):
     ("kind", "weighted"),
     [("tensor", False), ("tensor", True), ("sparse", True), ("float32", False)],
 )
-@pytest.mark.parametrize(("block", "piece"), [(2**20, 2**20), (30, 2**20), (1, 12)])
-def test_a_feed_gives_the_same_batches_standardised(
-    kind, weighted, block, piece, monkeypatch
+@pytest.mark.parametrize(("block", "chunk"), [(2**20, 2**20), (30, 2**20), (1, 12)])
+def test_they_are_the_same_batches_standardised(
+    kind, weighted, block, chunk, monkeypatch
 ):
-    monkeypatch.setattr("sk_anyloss.training.feed.BLOCK_SIZE", block)
-    monkeypatch.setattr("sk_anyloss.training.feed.PIECE_SIZE", piece)
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.BLOCK_SIZE", block)
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", chunk)
     X, y, w = problem()
     X = X.astype(np.float32 if kind == "float32" else np.float64)
     mean, scale = X.mean(0), X.std(0)
@@ -47,11 +47,11 @@ def test_a_feed_gives_the_same_batches_standardised(
     inputs = {"X": rows, "sample_weight": w} if weighted else {"X": rows}
     plain = Batches(Dataset(inputs, y), 9, np.random.default_rng(0))
     other = Batches(Dataset(inputs, y), 9, np.random.default_rng(0))
-    feed = other.feed(module, torch.device("cpu"))
-    assert feed is other.feed(module, torch.device("cpu"))
-    assert len(feed) == len(plain) == 5
+    batches = other.stacked(module, torch.device("cpu"))
+    assert batches is other.stacked(module, torch.device("cpu"))
+    assert len(batches) == len(plain) == 5
     for _ in range(2):  # Epochs.
-        for got, (Xi, yi) in zip(epoch_of(feed), plain, strict=True):
+        for got, (Xi, yi) in zip(epoch_of(batches), plain, strict=True):
             weight = torch.as_tensor(Xi["sample_weight"]) if weighted else 1.0
             expected = module.standardize(Xi["X"].double())
             torch.testing.assert_close(got[:, :3], expected)
@@ -59,15 +59,15 @@ def test_a_feed_gives_the_same_batches_standardised(
             torch.testing.assert_close(got[:, 4], weight * yi)
 
 
-def test_groups_with_a_row_less_are_filled_up_with_rows_of_no_weight():
+def test_groups_with_a_sample_less_are_padded_with_weight_0():
     X, y, _ = problem(11)
     groups = [
         Group(y, np.random.default_rng(0)),
         Group(y[:10], np.random.default_rng(1), np.arange(10)),
     ]
-    feed = Feed(torch.from_numpy(X), groups, 2, 1, torch.float64)
+    batches = StackedBatches(torch.from_numpy(X), groups, 2, 1, torch.float64)
     seen = np.zeros((2, 2))
-    for (rows,) in feed:
+    for (rows,) in batches:
         assert rows.X.shape[0] == 2
         seen += rows.classes.totals().numpy()
     assert seen.tolist() == [[11 - y.sum(), y.sum()], [10 - y[:10].sum(), y[:10].sum()]]
@@ -75,20 +75,20 @@ def test_groups_with_a_row_less_are_filled_up_with_rows_of_no_weight():
 
 def test_one_batch_is_gathered_once(monkeypatch):
     X, y, _ = problem()
-    feed = Feed(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
-    (first,), gathered = epoch_of(feed), []
-    monkeypatch.setattr(feed, "_gather", gathered.append)
-    (again,) = epoch_of(feed)
+    batches = StackedBatches(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
+    (first,), gathered = epoch_of(batches), []
+    monkeypatch.setattr(batches.source, "dense", gathered.append)
+    (again,) = epoch_of(batches)
     assert torch.equal(first, again)
     assert gathered == []
 
 
-def test_a_feed_holds_little_more_than_a_block(monkeypatch):
-    monkeypatch.setattr("sk_anyloss.training.feed.BLOCK_SIZE", 300)
+def test_they_hold_little_more_than_a_block(monkeypatch):
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.BLOCK_SIZE", 300)
     X, y, _ = problem(1000)
-    feed = Feed(torch.from_numpy(X), [Group(y)], 50, 2, torch.float64)
-    assert feed.memory[0].numel() <= 300
-    monkeypatch.setattr("sk_anyloss.training.feed.PIECE_SIZE", 90)
-    feed = Feed(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
-    assert feed.memory[0].numel() <= 90
-    assert len(next(iter(feed))) == 34
+    batches = StackedBatches(torch.from_numpy(X), [Group(y)], 50, 2, torch.float64)
+    assert batches.buffers[0].numel() <= 300
+    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 90)
+    batches = StackedBatches(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
+    assert batches.buffers[0].numel() <= 90
+    assert len(next(iter(batches))) == 34

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from skorch.dataset import Dataset
 from torch.utils.data import TensorDataset
 
-from sk_anyloss.training.dataset import Batches
+from sk_anyloss.training.iterator import Batches
 
 
 @given(n=st.integers(1, 500), positives=st.floats(0, 1), size=st.integers(1, 600))
-def test_every_row_comes_once_and_each_batch_has_its_share(n, positives, size):
+def test_every_sample_comes_once_and_classes_are_spread_evenly(n, positives, size):
     y = (np.arange(n) < positives * n).astype(float)
     data = Dataset({"X": torch.arange(n)}, torch.from_numpy(y))
     batches = Batches(data, size, np.random.default_rng(0))
@@ -48,7 +48,7 @@ def test_each_pass_has_a_new_order_which_the_seed_decides():
     assert order(1) != [first]
 
 
-def test_without_a_generator_rows_keep_their_order():
+def test_without_a_generator_samples_keep_their_order():
     data = Dataset(torch.arange(7), torch.arange(7))
     assert torch.cat([X for X, _ in Batches(data, 2)]).tolist() == list(range(7))
 
@@ -71,7 +71,7 @@ def test_arrays_tensors_and_sparse_matrices_give_dense_tensors(data, shuffled):
         torch.testing.assert_close(rows[:, 1], labels + 1)
 
 
-def test_any_other_dataset_goes_row_by_row(untouched_generators):
+def test_any_other_dataset_goes_sample_by_sample(untouched_generators):
     data = TensorDataset(torch.arange(10), torch.zeros(10))
     rows = [X.tolist() for X, _ in Batches(data, 4)]
     assert rows == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
@@ -79,6 +79,6 @@ def test_any_other_dataset_goes_row_by_row(untouched_generators):
     assert sorted(torch.cat(shuffled).tolist()) == list(range(10))
 
 
-def test_rows_without_labels_can_be_predicted():
+def test_samples_without_labels_can_be_predicted():
     ((rows, _),) = Batches(Dataset(X), 100)
     assert len(rows) == 6

@@ -1,4 +1,4 @@
-"""Columns in pieces: what enters the network, and that it learns from it."""
+"""The piecewise-linear encoding: what enters the network, and that it learns."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,10 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.estimators.preparation import Sample, piece_figures
+from sk_anyloss.estimators.encoding import fit_encoding
+from sk_anyloss.training.dataset import Subset
 from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.source import as_source
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(200, 5, weights=[0.7], flip_y=0.1, random_state=0)
@@ -21,25 +23,26 @@ X[:, 2] = 7
 
 
 def encode(column, n_bins, weight=None, target=None):
-    """Pieces of one column, as they enter the network."""
+    """Bins of one feature, as they enter the network."""
     column = np.asarray(column, dtype=float)
     target = np.zeros(len(column)) if target is None else target
-    figures = piece_figures(column[:, None], Sample(None, target, weight), n_bins)
-    module = MLP(1, hidden=(), **figures._asdict())
+    subset = Subset(None, target, weight)
+    encoding = fit_encoding(as_source(column[:, None]), subset, True, n_bins)
+    module = MLP(1, hidden=(), **encoding._asdict())
     return module.standardize(module.mean.new_tensor(column)[:, None]).numpy()
 
 
 def test_few_values_have_an_edge_at_each():
-    pieces = encode([0, 0, 0, 1, 5, 0], 8)
+    bins = encode([0, 0, 0, 1, 5, 0], 8)
     expected = [[-1, -1], [-1, -1], [-1, -1], [1, -1], [1, 1], [-1, -1]]
-    np.testing.assert_array_equal(pieces, expected)
+    np.testing.assert_array_equal(bins, expected)
 
 
 def test_a_column_of_one_value_says_nothing():
     np.testing.assert_array_equal(encode([3, 3, 3], 8), np.zeros((3, 1)))
 
 
-def test_the_number_of_pieces_is_a_power_of_two_so_that_folds_agree():
+def test_the_number_of_bins_is_a_power_of_two_so_that_folds_agree():
     assert [encode(range(n), 8).shape[1] for n in (2, 3, 4, 5, 6, 9, 90)] == [
         1, 2, 4, 4, 8, 8, 8,
     ]  # fmt: skip
@@ -52,16 +55,16 @@ columns = hnp.arrays(
 
 
 @given(columns, st.integers(1, 10))
-def test_pieces_are_bounded_and_keep_the_order(column, n_bins):
-    pieces = encode(column, n_bins)
-    assert np.isfinite(pieces).all()
-    assert np.abs(pieces).max() <= 1
-    steps = np.diff(pieces[np.argsort(column)], axis=0)
+def test_bins_are_bounded_and_keep_the_order(column, n_bins):
+    bins = encode(column, n_bins)
+    assert np.isfinite(bins).all()
+    assert np.abs(bins).max() <= 1
+    steps = np.diff(bins[np.argsort(column)], axis=0)
     assert (steps >= 0).all()
 
 
 @given(columns, st.integers(1, 10), st.randoms(use_true_random=False))
-def test_a_row_of_weight_two_is_the_same_row_twice(column, n_bins, random):
+def test_a_sample_of_weight_two_is_the_same_sample_twice(column, n_bins, random):
     weight = np.array([random.randint(1, 3) for _ in column])
     target = np.array([float(random.random() < 0.3) for _ in column])
     twice = np.repeat(np.arange(len(column)), weight)
@@ -104,8 +107,8 @@ def test_no_hidden_layer_is_needed_to_follow_a_curve(dtype):
     assert model.set_params(n_bins=8).fit(x, y).score(x, y) > 0.95
 
 
-def test_a_model_in_pieces_goes_on_in_the_same_pieces():
+def test_a_warm_start_keeps_the_bins():
     model = AnyLossClassifier(n_bins=4, max_epochs=2, warm_start=True, random_state=0)
     model.fit(X, Y)
-    with pytest.raises(ValueError, match="n_bins=4 cannot go on with n_bins=8"):
+    with pytest.raises(ValueError, match="n_bins=4 cannot continue with n_bins=8"):
         model.set_params(n_bins=8).fit(X, Y)

@@ -1,0 +1,184 @@
+"""From the parameters of an estimator to its loss, its nets and their training."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import logit
+from torch import nn
+
+from sk_anyloss._names import spelled
+from sk_anyloss.estimators.encoding import Encoding
+from sk_anyloss.losses import AnyLoss, get_loss, loss_names
+from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.steepness import auto_L, valid_L_range
+from sk_anyloss.losses.steps import Step, get_step, step_names
+from sk_anyloss.metrics.differentiable import check_metric
+from sk_anyloss.training.batches import FULL_BATCH_SAMPLES, resolve_batch_size
+from sk_anyloss.training.callbacks import EarlyStopping, SetLearningRate, StopOnScore
+from sk_anyloss.training.dataset import Subset
+from sk_anyloss.training.mlp import MLP, check_hidden
+from sk_anyloss.training.net import AnyLossNet
+from sk_anyloss.training.optimizers import get_optimizer
+from sk_anyloss.training.schedules import initial_rate
+from sk_anyloss.training.source import Source
+from sk_anyloss.training.trainer import Task
+
+if TYPE_CHECKING:
+    from sk_anyloss.estimators.classifier import AnyLossClassifier
+
+__all__ = ["Plan", "build_loss", "build_net", "build_task", "steepness"]
+
+
+class Plan(NamedTuple):
+    """What an estimator trains on in ``fit``, once the data were checked."""
+
+    sample: Subset
+    held_out: Subset | None
+    #: Of the initial weights, of the order of samples, and of those held out.
+    seeds: list[int]
+
+    def within(self, index: np.ndarray) -> Plan:
+        """The same samples by their positions in a larger set."""
+        held_out = None if self.held_out is None else self.held_out.within(index)
+        return Plan(self.sample.within(index), held_out, self.seeds)
+
+    def starts(self, n: int) -> list[Plan]:
+        """The same plan with n seeds of the initial weights and the order."""
+        seeds = np.random.SeedSequence(self.seeds).generate_state((n - 1) * 2).tolist()
+        others = zip(seeds[::2], seeds[1::2], strict=True)
+        return [self, *(self._replace(seeds=[*p, self.seeds[2]]) for p in others)]
+
+
+def steepness(model: AnyLossClassifier, sample: Subset) -> float:
+    """The L of a training; ``'auto'`` by the rule of :func:`auto_L`."""
+    n = len(sample.target)
+    dtype = np.dtype(float) if n <= FULL_BATCH_SAMPLES else sample.target.dtype
+    if not isinstance(model.L, str):
+        _, high = valid_L_range(0.1, dtype)
+        is_used = spelled(model.step, step_names()) == "sigmoid"
+        # 73 is the paper's own, and what was not chosen is not warned of.
+        if high < model.L and model.L != 73 and is_used:
+            warnings.warn(
+                f"L={model.L} lies above the valid range for {dtype}, which ends at "
+                f"{high:.1f}: samples that are decided have next to no gradient, and "
+                "the model may predict one class only. L='auto' takes one that "
+                "suits the training.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return model.L
+    n_batches = math.ceil(n / resolve_batch_size(model.batch_size, n))
+    width = max(check_hidden(model.hidden), default=2)
+    return auto_L(initial_rate(model.lr), model.max_epochs * n_batches, width, dtype)
+
+
+def build_loss(model: AnyLossClassifier, L: float, sample: Subset) -> nn.Module:
+    """The criterion that an estimator trains on."""
+    step = spelled(model.step, step_names())
+    goal = (
+        model.metric,
+        get_step(step, L=L) if step == "sigmoid" else get_step(step),
+        model.threshold,
+    )
+    if model.loss is None:
+        criterion: nn.Module = AnyLoss(*goal)
+    else:
+        check_metric(model.metric)
+        criterion = get_loss(spelled(model.loss, loss_names()), *goal)
+    if isinstance(criterion, Loss):
+        if criterion is model.loss:
+            criterion = copy.deepcopy(criterion)
+        weight = 1.0 if sample.weight is None else sample.weight
+        positives = float(np.sum(sample.target * weight))
+        criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
+    return criterion
+
+
+def build_net(
+    model: AnyLossClassifier,
+    source: Source,
+    plan: Plan,
+    encoding: Encoding,
+    criterion: nn.Module,
+) -> AnyLossNet:
+    """A new net, initialised."""
+    is_small = len(plan.sample.target) <= FULL_BATCH_SAMPLES
+    is_double = source.dtype == np.float64 or is_small
+    # MPS has no float64.
+    is_double = is_double and torch.device(model.device).type != "mps"
+    callbacks = [
+        *(model.callbacks or []),
+        ("learning_rate", SetLearningRate()),
+        ("early_stopping", StopOnScore()),
+    ]
+    net = AnyLossNet(
+        MLP,
+        module__n_features=source.shape[1],
+        module__hidden=model.hidden,
+        module__activation=model.activation,
+        module__batch_norm=model.batch_norm,
+        module__mean=encoding.mean,
+        module__scale=encoding.scale,
+        module__bin_features=encoding.bin_features,
+        module__output_bias=_initial_logit(criterion, plan.sample),
+        module__dtype=torch.float64 if is_double else torch.float32,
+        module__random_state=plan.seeds[0],
+        metric=model.metric,
+        threshold=model.threshold,
+        criterion=criterion,
+        optimizer=get_optimizer(model.optimizer),
+        lr=initial_rate(model.lr),
+        batch_size=model.batch_size,
+        callbacks=callbacks,
+        device=model.device,
+        random_state=plan.seeds[1],
+        verbose=model.verbose,
+    )
+    return net.initialize()
+
+
+def _initial_logit(criterion: nn.Module, sample: Subset) -> float:
+    """Log-odds of the prevalence, kept where the soft decision has a gradient."""
+    prevalence = float(np.average(sample.target, weights=sample.weight))
+    low, high = 1e-6, 1 - 1e-6
+    step: Step | None = getattr(criterion, "step", None)
+    if step is not None:
+        thresholds: Sequence[float] = getattr(criterion, "thresholds", ())
+        ranges = [step.open_range(threshold) for threshold in thresholds]
+        low = max(low, min(start for start, _ in ranges))
+        high = min(high, max(end for _, end in ranges))
+    return float(logit(np.clip(prevalence, low, high)))
+
+
+def build_task(
+    model: AnyLossClassifier,
+    net: AnyLossNet,
+    criterion: nn.Module,
+    source: Source,
+    plan: Plan,
+    epochs: int,
+) -> Task:
+    """The training of a net, by the parameters that the estimator has now."""
+    stopping = model.early_stopping
+    return Task(
+        net,
+        source,
+        plan.sample,
+        plan.held_out,
+        criterion,
+        model.metric,
+        model.threshold,
+        epochs,
+        model.lr,
+        model.batch_size,
+        stopping if isinstance(stopping, EarlyStopping) else EarlyStopping(),
+        model.verbose,
+        plan.seeds[1],
+    )

@@ -1,0 +1,158 @@
+"""Run the candidates of a search: in processes, within a time budget, interruptibly."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from sk_anyloss._names import spelled
+from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.metrics import AtLeast, get_metric, metric_name
+from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.search.results import failure_message
+from sk_anyloss.search.trials import Trial, run_trials
+from sk_anyloss.training.source import Matrix
+
+__all__ = ["Runner"]
+
+
+@dataclass
+class Runner:
+    """How the candidates of a search are run and scored.
+
+    Parameters
+    ----------
+    out_of_fold : OutOfFold
+        The samples to score on.
+    tune_threshold : bool or 'auto'
+        Whether decision thresholds are tuned.
+    class_weight : dict, str or None
+        Weights of the classes, unless a candidate has others.
+    n_jobs : int or None
+        Number of processes.
+    time_budget : float or None
+        Seconds after which no further candidates are begun.
+    verbose : int
+        If 1, prints a line for each candidate.
+    """
+
+    out_of_fold: OutOfFold
+    tune_threshold: bool | str
+    class_weight: Mapping[Hashable, float] | str | None
+    n_jobs: int | None
+    time_budget: float | None
+    verbose: int
+
+    def run(
+        self,
+        base: AnyLossClassifier,
+        candidates: Sequence[dict[str, Any]],
+        X: Matrix,
+        y: np.ndarray,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        sample_weight: np.ndarray | None,
+    ) -> list[Trial]:
+        """Train and score the candidates, those of one shape together.
+
+        Parameters
+        ----------
+        base, candidates, X, y, folds, sample_weight
+            As :func:`sk_anyloss.search.trials.run_trials` takes them.
+
+        Returns
+        -------
+        trials : list of Trial
+            The candidates that were begun, of which one at least did not fail.
+        """
+        by_shape: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for candidate in candidates:
+            shape = [candidate.get(name) for name in ("hidden", "n_bins")]
+            by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
+        start, n_begun = time.perf_counter(), 0
+
+        def jobs() -> Iterator[Any]:
+            nonlocal n_begun
+            for group in by_shape.values():
+                spent = time.perf_counter() - start
+                over = self.time_budget is not None and spent > self.time_budget
+                if n_begun and over:
+                    return
+                n_begun += len(group)
+                yield delayed(run_trials)(base, group, X, y, folds, sample_weight)
+
+        trials: list[Trial] = []
+        parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        interrupted = False
+        try:
+            for done in parallel(jobs()):
+                trials.extend(self._score(trial) for trial in done)
+        except KeyboardInterrupt:
+            if all(trial.error for trial in trials):
+                raise
+            interrupted = True
+        if interrupted:
+            _warn(
+                f"The search was interrupted after {len(trials)} of {len(candidates)} "
+                "candidates; the best of these are kept."
+            )
+        elif n_begun < len(candidates):
+            _warn(
+                f"time_budget={self.time_budget} was over after {n_begun} of "
+                f"{len(candidates)} candidates and {time.perf_counter() - start:.1f} "
+                "s; the best of these is kept."
+            )
+        message = failure_message(trials)
+        if all(trial.error for trial in trials):
+            raise ValueError(message)
+        if message:
+            _warn(message)
+        return trials
+
+    def _score(self, trial: Trial) -> Trial:
+        """A candidate with its threshold tuned, or as failed if it has no score."""
+        try:
+            if not trial.error and self.tunes_threshold(trial):
+                trial.tune(self.out_of_fold)
+            if not trial.error:
+                self.out_of_fold.score(trial.margin)
+        except Exception as error:  # A metric of one's own may raise anything.
+            trial = Trial.failed(trial.params, error, trial.seconds)
+        if self.verbose:
+            self._print(trial)
+        return trial
+
+    def tunes_threshold(self, trial: Trial | None = None) -> bool:
+        """Whether the threshold of a candidate, or of the ensemble, is tuned."""
+        goal = get_metric(self.out_of_fold.metric)
+        if isinstance(goal, Curve) or self.tune_threshold is False:
+            return False
+        if self.tune_threshold is True or isinstance(goal, AtLeast):
+            return True
+        if trial is None or trial.params.get("class_weight", self.class_weight):
+            return False  # Class weights already move the threshold.
+        return spelled(trial.params.get("loss"), ["hybrid"]) not in (None, "hybrid")
+
+    def _print(self, trial: Trial) -> None:
+        if trial.error:
+            print(f"failed  {trial.seconds:6.2f} s  {trial.describe()}: {trial.error}")
+            return
+        folds = self.out_of_fold.score_folds(trial.margin)
+        print(
+            f"{metric_name(self.out_of_fold.metric)} "
+            f"{self.out_of_fold.score(trial.margin):.4f} "
+            f"(folds {np.nanmean(folds):.3f} +/- {np.nanstd(folds):.3f})  "
+            f"{trial.seconds:6.2f} s  {trial.describe()}"
+        )
+
+
+def _warn(message: str) -> None:
+    # Of the caller of the estimator's fit.
+    warnings.warn(message, UserWarning, stacklevel=6)

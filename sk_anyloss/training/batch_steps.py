@@ -1,0 +1,239 @@
+"""What a skorch net does with one batch: forward pass, loss, gradient, statistics."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, csr_matrix, issparse
+from skorch import NeuralNet
+from skorch.dataset import unpack_data
+from skorch.utils import to_numpy, to_tensor
+from torch import Tensor
+
+from sk_anyloss._compat import set_training
+from sk_anyloss.losses.base import Loss, Statistics, align
+from sk_anyloss.losses.precision import at_least_single, full_precision
+from sk_anyloss.metrics import Metric, ratio
+from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.confusion import confusion
+from sk_anyloss.metrics.decision import Decision
+from sk_anyloss.training.batches import Chunk
+from sk_anyloss.training.closed_form import ClosedForm, supports
+from sk_anyloss.training.sparse import SparseStack, sparse_tensor
+
+__all__ = ["BatchSteps", "Input", "Labels"]
+
+#: Samples of a batch: one array for the module, or several by name, among them
+#: ``sample_weight``.
+Input: TypeAlias = (
+    "np.ndarray | Tensor | csr_array | csr_matrix | dict[str, np.ndarray | Tensor]"
+)
+#: Labels or weights of a batch.
+Labels: TypeAlias = "np.ndarray | Tensor"
+
+
+class BatchSteps(NeuralNet):
+    """The part of :class:`sk_anyloss.AnyLossNet` that looks at one batch at a time."""
+
+    metric: str | Metric
+    threshold: float
+
+    def initialize(self) -> BatchSteps:
+        """Make module, criterion, optimiser and callbacks anew."""
+        super().initialize()
+        parameters = inspect.signature(self.module_.forward).parameters
+        self.takes_weights_ = "sample_weight" in parameters
+        self.device_ = None if self.device is None else torch.device(self.device)
+        dtypes = (parameter.dtype for parameter in self.module_.parameters())
+        self.dtype_: torch.dtype | None = next(
+            (dtype for dtype in dtypes if dtype.is_floating_point), None
+        )
+        self.closed_form_supported_ = supports(self.module_, self.criterion_)
+        # While callbacks look at the batches of a training in closed form:
+        self.closed_form_: ClosedForm | None = None
+        return self
+
+    @property
+    def decision(self) -> Decision:
+        """Where the positive class is predicted."""
+        return Decision.at(self.threshold)
+
+    def has_closed_form(self, fit_params: dict[str, Any] | None = None) -> bool:
+        """Whether the gradient of module and loss is known in closed form.
+
+        Not if parameters are frozen, or a subclass has changed a step.
+        """
+        return (
+            self.closed_form_supported_
+            and not fit_params
+            and all(
+                getattr(type(self), method) is getattr(BatchSteps, method)
+                for method in ("get_loss", "infer", "train_step_single")
+            )
+            and type(self).train_step is NeuralNet.train_step
+            and all(p.requires_grad for p in self.module_.parameters())
+        )
+
+    def set_training_mode(self) -> None:
+        """Set the modules to training mode."""
+        if not self.module_.training:
+            set_training(self, True)
+
+    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Forward and backward pass of one batch."""
+        set_training(self, True)
+        X, y = unpack_data(batch)
+        if self.has_closed_form(fit_params):
+            closed_form = self._closed_form()
+            closed_form.flat.adopt()  # The optimiser has dropped its gradients.
+            with torch.inference_mode(), full_precision(self.device_):
+                value, logits, S = closed_form([self.chunk(X, y)])
+            # Copies: the closed form reuses its workspace.
+            return {
+                "loss": torch.tensor(value),
+                "y_pred": logits[0].clone(),
+                "statistics": S,
+            }
+        logits = self.infer(X, **fit_params)
+        loss = self.get_loss(logits, y, X=X, training=True)
+        with full_precision(logits.device):  # Autocast is for forward passes only.
+            loss.backward()
+        statistics = self._statistics(logits.detach(), y, X)
+        return {"loss": loss, "y_pred": logits, "statistics": statistics}
+
+    def _closed_form(self) -> ClosedForm:
+        """The closed form of module and loss, while a training runs."""
+        if self.closed_form_ is None or not self.closed_form_.flat.is_adopted():
+            self.release()
+            with torch.inference_mode(False), torch.no_grad():
+                self.closed_form_ = ClosedForm(self.module_, self.criterion_)
+        return self.closed_form_
+
+    def release(self) -> None:
+        """Give the module memory of its own again."""
+        if self.closed_form_ is not None:
+            self.closed_form_.release()
+            self.closed_form_ = None
+
+    def chunk(self, X: Input, y: Labels) -> Chunk:
+        """A batch as the closed form takes it."""
+        y, weight = self._labels(y, X)
+        samples: Any = X["X"] if isinstance(X, dict) else X
+        _, y, weight = align(torch.empty(len(y), dtype=self.dtype_), y, weight)
+        if not issparse(samples):
+            dense = self.module_.standardize(self._as_input(samples))
+            return Chunk.of(dense, y, weight)
+        mean, scale = (
+            None if values is None else values.view(1, 1, -1)
+            for values in (self.module_.mean, self.module_.scale)
+        )
+        matrix = samples.astype(to_numpy(y).dtype, copy=False)
+        stack = SparseStack([matrix], mean, scale)
+        return Chunk.of_sparse(stack, ClassWeights.of(y, weight))
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Forward pass of one batch, with the confusion matrix of its decisions."""
+        set_training(self, False)
+        X, y = unpack_data(batch)
+        with torch.no_grad():
+            logits = self.infer(X, **fit_params)
+            S = self._statistics(logits, y, X)
+            _, labels, weight = align(logits, *self._labels(y, X))
+            decided = (logits > self.decision.offset).to(logits.dtype)
+            with full_precision(logits.device):
+                counts = torch.stack(confusion(decided, 1 - decided, labels, weight))
+        loss = torch.tensor(self._loss_of(S))
+        return {"loss": loss, "y_pred": logits, "statistics": S, "counts": counts}
+
+    def get_loss(
+        self,
+        y_pred: Tensor,
+        y_true: Labels,
+        X: Input | None = None,
+        training: bool = False,
+    ) -> Tensor:
+        """Loss of one batch, weighted if its X carries weights.
+
+        A subclass that changes it is trained on what it returns, by autograd.
+        """
+        logits, y, weight = align(y_pred, *self._labels(y_true, X))
+        if not isinstance(self.criterion_, Loss):
+            return self._foreign_loss(logits, y, weight)
+        with torch.set_grad_enabled(training and torch.is_grad_enabled()):
+            return self.criterion_.of_batch(logits, ClassWeights.of(y, weight))
+
+    @torch.no_grad()
+    def _statistics(self, logits: Tensor, y: Labels, X: Input) -> Statistics:
+        """What the loss sums over the samples of a batch."""
+        logits, y, weight = align(logits, *self._labels(y, X))
+        if not isinstance(self.criterion_, Loss):
+            # All that can be summed of a foreign criterion is its mean over the batch.
+            loss = self._foreign_loss(logits, y, weight)
+            return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
+        with full_precision(logits.device):
+            samples = ClassWeights.of(y, weight)
+            return self.criterion_.statistics(logits.unsqueeze(0), samples)[0]
+
+    def _loss_of(self, S: Statistics) -> float:
+        """The loss that belongs to the statistics."""
+        if isinstance(self.criterion_, Loss):
+            return float(self.criterion_.value_and_grad(S)[0])
+        assert isinstance(S, Tensor)
+        return float(ratio(*S.tolist()))
+
+    def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        if weight is None:
+            return self.criterion_(logits, y)
+        if "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
+            return self.criterion_(logits, y, sample_weight=weight)
+        raise ValueError(
+            f"The criterion {type(self.criterion_).__name__} does not take "
+            "sample_weight; use one of sk_anyloss.losses, or leave the weights out."
+        )
+
+    def infer(self, x: Input, **fit_params: Any) -> Tensor:
+        """Logits of shape (n,) for one batch."""
+        if isinstance(x, dict):
+            x = dict(x)
+            weight = x.pop("sample_weight", None)
+            if weight is not None and self.takes_weights_ and self.module_.training:
+                fit_params["sample_weight"] = self._as_input(weight)
+            if set(x) == {"X"}:
+                x = x["X"]
+        # Autocast keeps copies of the weights until its context ends, and a whole fit
+        # within one context would train on the first ones.
+        torch.clear_autocast_cache()
+        logits = super().infer(self._as_input(x), **fit_params)
+        if logits.dim() == 2 and logits.shape[1] == 1:
+            logits = logits.squeeze(1)
+        if logits.dim() != 1:
+            raise ValueError(
+                "The module must give one logit for each sample, of shape (n,) or "
+                f"(n, 1); got {tuple(logits.shape)}."
+            )
+        return at_least_single(logits)
+
+    def _labels(self, y: Labels, X: Input | None) -> tuple[Tensor, Tensor | None]:
+        """Labels and weights on the device."""
+        weight = X.get("sample_weight") if isinstance(X, dict) else None
+        return self._on_device(y), None if weight is None else self._on_device(weight)
+
+    def _on_device(self, x: Any) -> Any:
+        # skorch's to_tensor looks at a tensor for longer than a small step takes.
+        if isinstance(x, Tensor):
+            return x if x.device == self.device_ else x.to(device=self.device_)
+        if issparse(x):
+            return sparse_tensor(x, self.device_)
+        return to_tensor(x, self.device)
+
+    def _as_input(self, x: Any) -> Any:
+        """Tensors on the device, those of floats in the module's own dtype."""
+        if isinstance(x, dict):
+            return {key: self._as_input(value) for key, value in x.items()}
+        x = self._on_device(x)
+        if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
+            return x
+        return x.to(self.dtype_) if x.is_floating_point() else x

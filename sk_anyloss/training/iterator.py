@@ -1,0 +1,181 @@
+"""Batches of a skorch dataset by slicing, instead of collating sample after sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+from skorch.dataset import Dataset
+from skorch.utils import multi_indexing
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from sk_anyloss.training.batches import (
+    batch_bounds,
+    resolve_batch_size,
+    stratified_order,
+)
+from sk_anyloss.training.dataset import SubsetDataset
+from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.source import Index, Source, as_source, as_tensor
+from sk_anyloss.training.stacked_batches import Group, StackedBatches
+
+__all__ = ["Batches"]
+
+
+class Batches:
+    """Iterate over a skorch dataset in batches of nearly equal size.
+
+    Samples are sliced out of whole tensors, arrays or sparse matrices (a batch of these
+    is made dense, never the matrix, and not even the batch if the network takes it).
+    A dataset that can only be asked for one sample at a time goes through torch's
+    ``DataLoader``.
+
+    Parameters
+    ----------
+    dataset : torch dataset
+        A :class:`skorch.dataset.Dataset`, or any other with a length.
+    batch_size : int, float or 'auto', default='auto'
+        The most samples in a batch, as
+        :func:`sk_anyloss.training.batches.resolve_batch_size` takes it.
+    rng : numpy.random.Generator, default=None
+        If given, every pass goes over the samples in a new random order, stratified
+        by the labels. If None, the samples come in their own order.
+    keep_sparse : bool, default=False
+        Whether batches of a wide matrix with few entries stay sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skorch.dataset import Dataset
+    >>> from sk_anyloss.training.iterator import Batches
+    >>> data = Dataset(np.zeros((10, 3)), np.zeros(10))
+    >>> [len(y) for X, y in Batches(data, batch_size=4)]
+    [3, 3, 4]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | float | str = "auto",
+        rng: np.random.Generator | None = None,
+        keep_sparse: bool = False,
+    ) -> None:
+        self.dataset = dataset
+        self.batch_size = resolve_batch_size(batch_size, len(dataset))
+        self.rng = rng
+        self.keep_sparse = keep_sparse
+        self._stacked: StackedBatches | None = None
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.dataset) / self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        if not isinstance(self.dataset, Dataset):
+            yield from self._one_by_one()
+            return
+        data, n, n_batches = self.dataset, len(self.dataset), len(self)
+        order = None if n_batches == 1 else self._order(data.y, n)
+        for start, stop in pairwise(batch_bounds(n, n_batches)):
+            index = slice(start, stop) if order is None else order[start:stop]
+            labels = torch.zeros(1) if data.y is None else self._take(data.y, index)
+            yield self._samples(data, index), labels
+
+    def _samples(self, data: Dataset, index: Index) -> Any:
+        if not isinstance(data, SubsetDataset):
+            X = data.X.to_numpy() if data.X_is_ndframe else data.X
+            return self._take(X, index)
+        chosen = index if data.index is None else data.index[index]
+        batch = {"X": self._take(data.source, chosen)}
+        if data.weight is not None:
+            batch["sample_weight"] = self._take(data.weight, index)
+        return batch
+
+    def _take(self, data: Any, index: Index) -> Any:
+        if isinstance(data, dict):
+            return {key: self._take(value, index) for key, value in data.items()}
+        if isinstance(data, Source):
+            keep = self.keep_sparse and data.is_thin
+            return data.block(index) if keep else data.dense(index)
+        if isinstance(data, Tensor):
+            return data[index if isinstance(index, slice) else torch.from_numpy(index)]
+        if isinstance(data, np.ndarray):
+            return as_tensor(data[index])
+        if issparse(data):
+            return self._take(as_source(data), index)
+        taken = multi_indexing(data, index)
+        return as_tensor(taken.to_numpy()) if hasattr(taken, "to_numpy") else taken
+
+    def _order(self, y: Any, n: int) -> np.ndarray | None:
+        if self.rng is None:
+            return None
+        if y is None:
+            return self.rng.permutation(n)
+        return stratified_order(np.asarray(y), self.rng)
+
+    def _one_by_one(self) -> Iterator[tuple[Any, Any]]:
+        # A generator is given even where nothing is shuffled: a DataLoader without
+        # one moves torch's global generator each time it is iterated over.
+        generator = torch.Generator()
+        if self.rng is not None:
+            generator.manual_seed(int(self.rng.integers(2**63)))
+        yield from DataLoader(
+            self.dataset,
+            batch_size=self.batch_size,
+            shuffle=self.rng is not None,
+            generator=generator,
+        )
+
+    def stacked(
+        self, module: MLP, device: torch.device | None
+    ) -> StackedBatches | None:
+        """The same batches for the closed form, or None if samples are not vectors.
+
+        Parameters
+        ----------
+        module : MLP
+            The network; its means and scales standardise the samples.
+        device : torch.device or None
+            Where it is.
+
+        Returns
+        -------
+        batches : StackedBatches or None
+            The same object in every epoch.
+        """
+        if self._stacked is None and isinstance(self.dataset, Dataset):
+            data, y = self.dataset, self.dataset.y
+            found = _source_of(data)
+            if y is None or found is None:
+                return None
+            source, given, index = found
+            dtype, weight = module.layers[0].get_parameter("weight").dtype, None
+            if given is not None:
+                weight = as_tensor(np.asarray(given)).to(dtype)
+            inputs = module.mean, module.scale, module.bin_features
+            group = Group(np.asarray(y), self.rng, index, weight, *inputs)
+            width = max(module.widths[1:])
+            self._stacked = StackedBatches(
+                source, [group], len(self), width, dtype, device
+            )
+        return self._stacked
+
+
+def _source_of(
+    data: Dataset,
+) -> tuple[Source, np.ndarray | Tensor | None, np.ndarray | None] | None:
+    """Source, weights and positions of a dataset; None if samples are not vectors."""
+    if isinstance(data, SubsetDataset):
+        return data.source, data.weight, data.index
+    X, weight = data.X, None
+    if isinstance(X, dict):
+        weight, X = X.get("sample_weight"), X["X"]
+    if hasattr(X, "iloc"):
+        X = X.to_numpy()
+    is_matrix = isinstance(X, (Tensor, np.ndarray)) or issparse(X)
+    return (as_source(X), weight, None) if is_matrix and len(X.shape) == 2 else None

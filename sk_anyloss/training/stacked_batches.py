@@ -1,0 +1,344 @@
+"""Batches of standardised samples for a stack of models, in buffers that are reused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.training.batches import Chunk, batch_bounds, stratified_order
+from sk_anyloss.training.source import Index, Matrix, Source, as_source, as_tensor
+from sk_anyloss.training.sparse import SparseStack, can_fold
+
+__all__ = ["CHUNK_SIZE", "Group", "StackedBatches"]
+
+#: Numbers of X that are held at once, unless a batch needs more.
+BLOCK_SIZE = 2**20
+#: The most numbers that a batch may take at once; larger ones come in chunks.
+CHUNK_SIZE = 2**21
+
+
+@dataclass
+class Group:
+    """What a group of models, which see the same batches, trains on.
+
+    Parameters
+    ----------
+    target : ndarray
+        Labels of its samples, 0 or 1.
+    rng : numpy.random.Generator or None
+        Where the order of the samples comes from; None leaves them in theirs.
+    index : ndarray of int or None
+        Which samples of the source; None for all of them.
+    weight : tensor or None
+        Weights of these samples.
+    mean, scale : tensor or None
+        How to standardise them.
+    bin_features : tensor of int or None
+        Features of the bins of a piecewise-linear encoding, as in
+        :class:`sk_anyloss.training.mlp.MLP`; the same for all groups.
+    """
+
+    target: np.ndarray
+    rng: np.random.Generator | None = None
+    index: np.ndarray | None = None
+    weight: Tensor | None = None
+    mean: Tensor | None = None
+    scale: Tensor | None = None
+    bin_features: Tensor | None = None
+
+
+@dataclass(eq=False)
+class _Block:
+    """Whole batches, or a chunk of one, that are gathered together."""
+
+    #: Where the samples come from in the order of the epoch, group by group.
+    places: Index
+    #: Groups and samples where groups with fewer samples than others are padded.
+    padding: tuple[Tensor, ...] | None
+    #: Start and stop of each batch, and whether no group is padded there.
+    batches: list[tuple[int, int, bool]]
+
+    @property
+    def stop(self) -> int:
+        return self.batches[-1][1]
+
+
+class StackedBatches:
+    """Batches of standardised samples for a stack of models, in reused buffers.
+
+    Several batches are gathered at once, and standardised there. A batch too large for
+    the memory comes in chunks, which are gathered anew whenever they are gone through.
+
+    Parameters
+    ----------
+    X : Source, tensor or sparse matrix of shape (n, d)
+        All samples.
+    groups : sequence of Group
+        Which of them each group of models trains on.
+    n_batches : int
+        Number of batches in an epoch.
+    width : int
+        The most numbers that all models together need for a sample within the network.
+    dtype : torch.dtype
+        What to compute in.
+    device : torch.device, default=None
+        Where to compute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from sk_anyloss.training.stacked_batches import Group, StackedBatches
+    >>> X, y = torch.arange(10.0).reshape(5, 2), np.array([0, 1, 0, 1, 0])
+    >>> batches = StackedBatches(X, [Group(y)], 2, width=2, dtype=torch.float32)
+    >>> [batch[0].X.shape for batch in batches]
+    [torch.Size([2, 2]), torch.Size([3, 2])]
+    """
+
+    def __init__(
+        self,
+        X: Source | Matrix,
+        groups: Sequence[Group],
+        n_batches: int,
+        width: int,
+        dtype: torch.dtype,
+        device: torch.device | None = None,
+    ) -> None:
+        self.source, self.groups, self.n_batches = as_source(X), list(groups), n_batches
+        self.bin_features = groups[0].bin_features
+        d = self.source.shape[1]
+        if self.bin_features is not None:
+            d = len(self.bin_features)
+        G = len(groups)
+        self.shape = G, d
+        sizes = [len(group.target) for group in groups]
+        # The samples of the groups follow each other.
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.target = as_tensor(_join([group.target for group in groups])).to(dtype)
+        self.weight: Tensor | None = None
+        if any(group.weight is not None for group in groups):
+            weights = [
+                torch.ones(size, dtype=dtype) if group.weight is None else group.weight
+                for group, size in zip(groups, sizes, strict=True)
+            ]
+            self.weight = torch.cat(weights)
+        self.index: np.ndarray | None = None
+        if len(groups) > 1 or groups[0].index is not None:
+            self.index = _join(
+                [
+                    np.arange(size) if group.index is None else group.index
+                    for group, size in zip(groups, sizes, strict=True)
+                ]
+            )
+        self.mean = _stack_known([group.mean for group in groups])
+        self.scale = _stack_known([group.scale for group in groups])
+        self.order: np.ndarray | None = None
+        on_cpu = torch.device(device or "cpu").type == "cpu"
+        folded = self.bin_features is None and can_fold(self.mean, self.scale)
+        self.stays_sparse = folded and on_cpu and self.source.is_thin
+        held = 0 if self.stays_sparse else d  # Numbers of a sample that are held.
+        self.plan = _plan(
+            np.array([batch_bounds(size, n_batches) for size in sizes]),
+            self.starts,
+            # A batch that stays sparse is gathered by itself.
+            in_block=1 if self.stays_sparse else max(1, BLOCK_SIZE // (G * d)),
+            in_chunk=max(1, CHUNK_SIZE // max(G * held, width)),
+        )
+        # Samples that stay are stored feature by feature: products are faster so.
+        self.is_static = n_batches == len(self.plan[0]) == 1
+        size = G * max(block.stop for blocks in self.plan for block in blocks)
+        self.buffers = [
+            torch.empty(size * numbers, dtype=dtype, device=device)
+            for numbers in (held, 2, 1)
+        ]
+        self.sparse: SparseStack | None = None
+        self.filled: _Block | None = None
+        self.views: dict[tuple[int, tuple[int, int, bool]], Chunk] = {}
+
+    def __len__(self) -> int:
+        return self.n_batches
+
+    def __iter__(self) -> Iterator[Sequence[Chunk]]:
+        if self.n_batches > 1:
+            self._shuffle()
+        for blocks in self.plan:
+            if len(blocks) > 1:
+                yield _Chunks(self, blocks)
+            else:
+                (block,) = blocks
+                self.fill(block)
+                yield from ([self.view(block, batch)] for batch in block.batches)
+
+    def _shuffle(self) -> None:
+        """Draw a new order for each group, if it has a generator."""
+        orders = [
+            stratified_order(group.target, group.rng)
+            for group in self.groups
+            if group.rng is not None
+        ]
+        if orders:
+            for start, order in zip(self.starts[1:], orders[1:], strict=True):
+                order += start
+            self.order, self.filled = _join(orders), None
+
+    def _within(self, stop: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Buffers for the samples, the weights and the labels of a block."""
+        G, d = self.shape
+        d = 0 if self.stays_sparse else d
+        shapes = (
+            (G, d, stop) if self.is_static else (G, stop, d),
+            (G, 2, stop),
+            (G, stop),
+        )
+        X, table, labels = (
+            buffer[: math.prod(shape)].view(shape)
+            for buffer, shape in zip(self.buffers, shapes, strict=True)
+        )
+        return X.mT if self.is_static else X, table, labels
+
+    def fill(self, block: _Block) -> None:
+        """Gather the samples of a block, standardise them, and set their weights."""
+        if self.filled is block:
+            return
+        self.filled = block
+        places = block.places if self.order is None else self.order[block.places]
+        X, table, labels = self._within(block.stop)
+        self._fill_samples(places if self.index is None else self.index[places], X)
+        labels.copy_(_take(self.target, places).view(labels.shape))
+        negatives, positives = table.unbind(1)
+        if self.weight is None:
+            positives.copy_(labels)
+            torch.sub(1, labels, out=negatives)
+        else:
+            weight = _take(self.weight, places).view(labels.shape).to(labels.device)
+            torch.mul(weight, labels, out=positives)
+            torch.sub(weight, positives, out=negatives)
+        if block.padding is not None:
+            group, sample = block.padding
+            table[group, :, sample] = 0
+
+    def _fill_samples(self, index: Index, X: Tensor) -> None:
+        """Gather samples and standardise or encode them."""
+        if self.stays_sparse:
+            parts = [index] if len(X) == 1 else index.reshape(len(X), -1)  # type: ignore[union-attr]
+            dtype = torch.empty(0, dtype=X.dtype).numpy().dtype
+            blocks = [self.source.block(p).astype(dtype, copy=False) for p in parts]
+            self.sparse = SparseStack(blocks, self.mean, self.scale)
+            return
+        if self.bin_features is not None:
+            encoded = self.source.dense(index).to(X.device)[:, self.bin_features]
+            X.copy_(encoded.view(X.shape))
+        elif self.is_static:
+            X.copy_(self.source.dense(index).view(X.shape))
+        else:
+            self.source.gather(index, X.flatten(0, 1))
+        if self.mean is not None:
+            X.sub_(self.mean)
+        if self.scale is not None:
+            X.div_(self.scale)
+        if self.bin_features is not None:
+            X.clamp_(-1, 1)
+
+    def view(self, block: _Block, batch: tuple[int, int, bool]) -> Chunk:
+        """The samples of a batch, or of a chunk of one, within a block."""
+        if self.sparse is not None:  # Of this block: each has one batch.
+            _, table, labels = self._within(block.stop)
+            even = batch[2] and self.weight is None
+            return Chunk.of_sparse(self.sparse, ClassWeights(table, labels, even))
+        if (block.stop, batch) not in self.views:
+            start, stop, even = batch
+            X, table, labels = self._within(block.stop)
+            X = X[:, start:stop] if len(self.groups) > 1 else X[0, start:stop]
+            even = even and self.weight is None
+            classes = ClassWeights(table[..., start:stop], labels[:, start:stop], even)
+            self.views[block.stop, batch] = Chunk(X, X.mT, classes, stop - start)
+        return self.views[block.stop, batch]
+
+
+class _Chunks(Sequence[Chunk]):
+    """A batch in chunks, each gathered when it is asked for."""
+
+    def __init__(self, batches: StackedBatches, blocks: list[_Block]) -> None:
+        self.batches, self.blocks = batches, blocks
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __getitem__(self, i):  # type: ignore[no-untyped-def]
+        block = self.blocks[i]
+        self.batches.fill(block)
+        return self.batches.view(block, block.batches[0])
+
+
+def _take(values: Tensor, places: Index) -> Tensor:
+    return values[places if isinstance(places, slice) else torch.from_numpy(places)]
+
+
+def _join(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _stack_known(values: list[Tensor | None]) -> Tensor | None:
+    known = [value for value in values if value is not None]
+    return torch.stack(known).unsqueeze(1) if known else None
+
+
+def _plan(
+    bounds: np.ndarray, offsets: np.ndarray, in_block: int, in_chunk: int
+) -> list[list[_Block]]:
+    """Blocks of whole batches by themselves, and lists of the chunks of larger ones.
+
+    ``bounds`` holds the bounds of the batches in each group, of shape (G, batches + 1),
+    and ``offsets`` where the groups start.
+    """
+    starts, sizes = (bounds[:, :-1] + offsets[:, None]).T, np.diff(bounds).T
+    plan: list[list[_Block]] = []
+    waiting: list[tuple[np.ndarray, np.ndarray]] = []
+    n_waiting = 0
+    for start, size in zip(starts, sizes, strict=True):
+        length = size.max()
+        if waiting and n_waiting + length > in_block:
+            plan.append([_block(waiting)])
+            waiting, n_waiting = [], 0
+        if length <= in_chunk:
+            waiting.append((start, size))
+            n_waiting += length
+        else:
+            n_chunks = math.ceil(length / in_chunk)
+            bounds_of = np.array([batch_bounds(n, n_chunks) for n in size]).T
+            plan.append([_block([(start + a, b - a)]) for a, b in pairwise(bounds_of)])
+    if waiting:
+        plan.append([_block(waiting)])
+    return plan
+
+
+def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
+    """From the start and size of consecutive batches in each group."""
+    lengths = [int(size.max()) for _, size in batches]
+    ends = np.cumsum(lengths).tolist()
+    ranges = []
+    padding: list[list[int]] = []
+    for end, length, (_, size) in zip(ends, lengths, batches, strict=True):
+        ranges.append((end - length, end, bool((size == length).all())))
+        for g in np.flatnonzero(size < length).tolist():
+            padding += [[g, i] for i in range(end - length + size[g], end)]
+    firsts = batches[0][0]
+    if len(firsts) == 1:
+        places: Index = slice(int(firsts[0]), int(firsts[0]) + ends[-1])
+    else:
+        places = np.concatenate(
+            [
+                start[g] + np.minimum(np.arange(length), size[g] - 1)
+                for g in range(len(firsts))
+                for length, (start, size) in zip(lengths, batches, strict=True)
+            ]
+        )
+    filled = torch.tensor(padding).unbind(1) if padding else None
+    return _Block(places, filled, ranges)
