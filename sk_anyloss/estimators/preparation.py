@@ -131,7 +131,7 @@ def check_labels(
         )
     if len(labels) < 2:
         raise ValueError(
-            "y has only one class among the rows of positive weight, "
+            "y has only one class among the samples of positive weight, "
             f"{labels.tolist()}, and a classifier needs two classes; partial_fit "
             "can be told both with classes=."
         )

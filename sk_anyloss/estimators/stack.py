@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sk_anyloss.estimators.classifier import (
     AnyLossClassifier,
@@ -22,11 +22,11 @@ __all__ = ["fit_stack"]
 
 def fit_stack(
     models: Sequence[AnyLossClassifier],
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
-    rows: Sequence[Any] | None = None,
-    sample_weight: Any = None,
+    rows: Sequence[ArrayLike | None] | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> list[AnyLossClassifier]:
     """Fit many estimators at once, each as if it were fitted alone.
 
@@ -34,12 +34,12 @@ def fit_stack(
     it, up to rounding, in a fraction of the time. Those of one shape are trained in
     lockstep: the same ``hidden``, ``activation``, ``batch_norm``, ``optimizer``,
     ``max_epochs`` and ``early_stopping``, and as many batches. They may differ in their
-    rows and weights, ``metric``, ``step``, ``L``, ``loss``, ``lr``, ``threshold`` and
-    ``random_state``; those with the same rows, weights and
-    ``random_state`` see the same batches and share the work on them. What has no like,
-    or cannot be trained in a stack (callbacks, ``verbose``, a module or loss without a
-    gradient in closed form, an optimiser other than Adam, AdamW and plain SGD), is
-    fitted by itself.
+    samples and weights, ``metric``, ``step``, ``L``, ``loss``, ``lr``, ``threshold`` and
+    ``random_state``; those with the same samples, weights and ``random_state`` see the
+    same batches and share the work on them. What shares its shape with no other, or
+    cannot be trained in a stack (callbacks that look at results, ``verbose``, a loss
+    without a gradient in closed form, an optimiser other than Adam, AdamW and plain
+    SGD), is fitted by itself.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def fit_stack(
     y : array-like of shape (n_samples,)
         Their labels.
     rows : sequence of arrays, default=None
-        For each estimator the rows to learn from, as positions or as a mask, such as
-        the training parts of a splitter; None, for one or for all, means every row.
+        For each estimator the samples to learn from, as positions or as a mask, such as
+        the training parts of a splitter; None, for one or for all, means every sample.
     sample_weight : array-like, default=None
-        Weights of the rows, of shape (n_samples,) for all estimators, or of shape
+        Weights of the samples, of shape (n_samples,) for all estimators, or of shape
         (n_models, n_samples), a set for each.
 
     Returns
@@ -84,7 +84,7 @@ def fit_stack(
     with ExitStack() as undo:
         for model in models:
             undo.enter_context(restored_on_error(model))
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
         chosen = _check_rows(rows, len(models), n)
         weights = _check_weights(sample_weight, len(models), n)
         tasks = prepare_stack(models, X, y, chosen, weights)
@@ -94,7 +94,7 @@ def fit_stack(
     return models
 
 
-def _check_models(models: list[Any]) -> None:
+def _check_models(models: list[AnyLossClassifier]) -> None:
     if not models:
         raise ValueError("models is empty; fit_stack needs at least one estimator.")
     for model in models:
@@ -111,7 +111,9 @@ def _check_models(models: list[Any]) -> None:
         )
 
 
-def _check_rows(rows: Any, K: int, n: int) -> list[np.ndarray | None]:
+def _check_rows(
+    rows: Sequence[ArrayLike | None] | None, K: int, n: int
+) -> list[np.ndarray | None]:
     """For each of K models its positions within n samples, or None for all."""
     rows = [None] * K if rows is None else list(rows)
     if len(rows) != K:
@@ -134,14 +136,16 @@ def _positions(rows: np.ndarray, n: int) -> np.ndarray:
     return rows
 
 
-def _check_weights(sample_weight: Any, K: int, n: int) -> list[np.ndarray] | list[None]:
+def _check_weights(
+    sample_weight: ArrayLike | None, K: int, n: int
+) -> list[np.ndarray] | list[None]:
     """For each of K models the weights of n samples."""
     if sample_weight is None:
         return [None] * K
     table = np.asarray(sample_weight)
     if table.shape not in ((n,), (K, n)):
         raise ValueError(
-            f"sample_weight must have the shape ({n},) or ({K}, {n}), one row for "
+            f"sample_weight must have the shape ({n},) or ({K}, {n}), one set for "
             f"each model; got {table.shape}."
         )
     return list(np.broadcast_to(table, (K, n)))

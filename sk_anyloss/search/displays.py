@@ -147,7 +147,7 @@ class ThresholdDisplay:
     Parameters
     ----------
     thresholds, values : ndarray of shape (m,)
-        Scores, and the metric if rows above them are called positive.
+        Scores, and the metric if samples above them are predicted positive.
     threshold : float or None
         The one that is used.
     name : str
@@ -184,7 +184,7 @@ class ThresholdDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ThresholdDisplay:
-        """Draw the metric on the rows that a fitted search had left out.
+        """Draw the metric on the samples that a fitted search had left out.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class ThresholdDisplay:
         metric : str or callable, default='f1'
             A metric of the confusion matrix.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
+            Weights of the samples.
         threshold : float, default=None
             The threshold that is used, to be marked.
         ax : matplotlib axes, default=None

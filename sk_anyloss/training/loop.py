@@ -1,8 +1,8 @@
 """The loop over epochs: K nets in lockstep, of which a single net is the case K = 1.
 
 There are two ways to a gradient. :class:`Lockstep` has it in closed form, for all nets
-of a stack at once. :class:`StepByStep` goes through skorch's ``train_step`` for one net:
-autograd for any module, or the closed form where callbacks look at batches.
+of a stack at once. :class:`StepByStep` goes through skorch's ``train_step`` for one
+net: autograd for any module, or the closed form where callbacks look at batches.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -164,9 +165,7 @@ class Lockstep:
                 self.stepper.step()
                 total = total + S
             loss = criterion.value_and_grad(total)[0]
-        values = zip(self.runs, [loss], [last], strict=True)
-        if len(self.runs) > 1:
-            values = zip(self.runs, loss, last, strict=True)
+        values = zip(self.runs, *map(np.atleast_1d, (loss, last)), strict=True)
         for run, of_epoch, of_batch in values:
             if not run.is_stopped:
                 # skorch's checkpoints look for the loss of the last batch.

@@ -1,4 +1,4 @@
-"""The skorch net: any torch module with one logit a row, trained on any loss here."""
+"""The skorch net: trains any torch module that gives one logit for each sample."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["AnyLossNet"]
 
 @contextmanager
 def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
-    """Put back weights, optimiser, loss and history of a net if its training fails."""
+    """Restore weights, optimiser, loss and history of a net if its training fails."""
     states = {
         part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
     }
@@ -62,9 +62,10 @@ def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
 class AnyLossNet(ClassifierMixin, BatchSteps):
     """A skorch net that trains any torch module for a confusion-matrix metric.
 
-    The module takes a batch and gives one logit a row, of shape (n,) or (n, 1).
-    Labels are 0 and 1. Batches are sliced and stratified; figures for an epoch come
-    from sums over it, never from averages of batches; a validation set, if
+    The module takes a batch and gives one logit for each sample, of shape (n,) or
+    (n, 1). Labels are 0 and 1. Batches are sliced and stratified; loss and metric of an
+    epoch come from statistics summed over it, never from averages of batches; a
+    validation set, if
     ``train_split`` makes one, is scored by the metric as ``valid_score``.
 
     Parameters
@@ -90,7 +91,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     train_split : callable or None, default=None
         How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
     random_state : int or None, default=None
-        Seed of the order of rows. The module's own initial weights come from
+        Seed of the order of samples. The module's own initial weights come from
         wherever the module takes them.
     verbose : int, default=0
         If 1, prints a line an epoch.
@@ -248,11 +249,11 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
         Parameters
         ----------
         X : array, tensor, sparse matrix, dict of these, or dataset
-            The rows.
+            The samples.
         y : array or tensor of shape (n,), default=None
             Labels, 0 or 1; None if X is a dataset that has them.
         sample_weight : array or tensor of shape (n,), default=None
-            Weights of the rows.
+            Weights of the samples.
 
         Returns
         -------
@@ -402,7 +403,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     def run_single_epoch(
         self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any
     ) -> None:
-        """Run over the batches once, and record the epoch's figures from their sums."""
+        """Pass over the batches once, and record the loss of summed statistics."""
         if iterator is None:
             return
         totals: dict[str, Any] = {}
@@ -422,7 +423,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name]
         if whole is not None:
-            self.record_epoch(prefix, len(iterator), *self._figures(whole))
+            self.record_epoch(prefix, len(iterator), *self._loss_and_score(whole))
             return
         score: float | None = None
         if "counts" in totals:
@@ -433,18 +434,18 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
         self.record_epoch(prefix, len(iterator), loss, score)
 
     def _needs_all_logits(self) -> bool:
-        """Whether loss or metric of a data set do not follow from sums over rows."""
+        """Whether loss or metric do not follow from sums over samples."""
         additive = getattr(self.criterion_, "is_additive", True)
         return not additive or isinstance(get_metric(self.metric), Curve)
 
     @torch.no_grad()
-    def _figures(self, batches: list[Any]) -> tuple[float, float]:
+    def _loss_and_score(self, batches: list[Any]) -> tuple[float, float]:
         """Loss and score of a data set whose logits, labels and weights are given."""
-        rows: list[Any] = [
+        joined: list[Any] = [
             None if parts[0] is None else torch.cat(parts)
             for parts in zip(*batches, strict=True)
         ]
-        logits, y, weight = rows
+        logits, y, weight = joined
         loss = self._loss_of(self._statistics(logits, y, {"sample_weight": weight}))
         weight = None if weight is None else to_numpy(weight)
         logits, y = to_numpy(logits), to_numpy(y)
@@ -455,12 +456,12 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     def record_epoch(
         self, prefix: str, n_batches: int, loss: float, score: float | None = None
     ) -> None:
-        """Write an epoch's figures into the history, unless they are not finite.
+        """Record loss and metric of an epoch, unless they are not finite.
 
         Parameters
         ----------
         prefix : 'train' or 'valid'
-            What they are figures of.
+            Which data set they belong to.
         n_batches : int
             Number of batches.
         loss : float
@@ -498,7 +499,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).
 
-        They order the rows and sum to one, but training on a metric does not make
+        They rank the samples and sum to one, but training on a metric does not make
         calibrated probabilities of them.
         """
         logits = torch.from_numpy(self.logits(X))
@@ -546,5 +547,5 @@ def _with_weights(X: Any, sample_weight: Any) -> Any:
             "sample_weight cannot be added to a dataset; let the dataset give "
             "dicts with the keys 'X' and 'sample_weight' instead of X."
         )
-    rows = X if isinstance(X, dict) else {"X": X}
-    return {**rows, "sample_weight": sample_weight}
+    samples = X if isinstance(X, dict) else {"X": X}
+    return {**samples, "sample_weight": sample_weight}

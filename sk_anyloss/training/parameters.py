@@ -1,4 +1,4 @@
-"""The parameters of a stack of networks in one piece of memory, and steps on it.
+"""The parameters of a stack of networks in one vector, and optimiser steps on it.
 
 Networks of one shape put their parameters behind each other in one vector, so that an
 optimiser takes a step for all of them in a handful of operations. The networks and
@@ -37,7 +37,7 @@ class FlatModules:
     parameters, gradients : dict of tensors of shape (K, ...)
         Views of them by name.
     buffers : dict of tensors of shape (K, ...)
-        The running figures of batch norm; others are left where they are.
+        The running statistics of batch norm; others are left where they are.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
@@ -79,7 +79,7 @@ class FlatModules:
         return flat
 
     def adopt(self) -> None:
-        """Make the modules' parameters, gradients and running figures views."""
+        """Make the modules' parameters, gradients and running statistics views."""
         for k, parameters in enumerate(self.sources):
             for name, parameter in parameters.items():
                 parameter.data = self.parameters[name][k]
@@ -127,7 +127,7 @@ class _FlatStep:
 
     The state is read from the optimisers at the start, lives in views that they hold,
     and is theirs again after ``release``; so a checkpoint, or a training that goes
-    through the optimiser itself, goes on from there.
+    through the optimiser itself, continues from there.
     """
 
     #: Names of the optimiser's tensors that have the shape of a parameter.

@@ -22,7 +22,7 @@ __all__ = [
 #: Numbers that go through a computation at once: 16 MB in float64. A computation
 #: holds a few arrays of that size.
 CHUNK_NUMBERS = 2**21
-#: The most samples that go through a computation at once, however few their columns.
+#: The most samples that go through a computation at once, however few their features.
 CHUNK_SAMPLES = 16_384
 
 
@@ -41,7 +41,7 @@ def chunk_samples(numbers: int) -> int:
 def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
     """Whether X is so wide and sparse that it should not be made dense.
 
-    Below 256 columns, or with more than a twentieth of the entries, a product of dense
+    Below 256 features, or with more than a twentieth of the entries, a product of dense
     matrices is faster.
 
     Examples
@@ -62,7 +62,7 @@ def can_fold(mean: Tensor | None, scale: Tensor | None) -> bool:
     """Whether standardising can be folded into the weights without losing digits.
 
     The product with the samples and the one with their mean are then taken off each
-    other; of columns whose mean is many scales away from 0 little would be left.
+    other; of features whose mean is many scales away from 0 little would be left.
 
     Examples
     --------
@@ -135,8 +135,8 @@ class SparseStack:
         if self.scale is not None:
             weights = weights / self.scale
         outs = out.view(len(self.matrices), -1, out.shape[-1])
-        for matrix, rows, into in zip(self.matrices, weights, outs, strict=True):
-            into.copy_(torch.from_numpy(_times(matrix, rows.numpy())))
+        for matrix, part, into in zip(self.matrices, weights, outs, strict=True):
+            into.copy_(torch.from_numpy(_times(matrix, part.numpy())))
         if self.mean is not None:
             outs.sub_((weights * self.mean).sum(-1, keepdim=True))
         return out.add_(bias)
@@ -145,8 +145,8 @@ class SparseStack:
         """Gradient by the weights, (G, m, d), from the one by the products."""
         gs = g.view(len(self.matrices), -1, g.shape[-1])
         parts = [
-            torch.from_numpy(_times(matrix.T, rows.numpy()))
-            for matrix, rows in zip(self.matrices, gs, strict=True)
+            torch.from_numpy(_times(matrix.T, part.numpy()))
+            for matrix, part in zip(self.matrices, gs, strict=True)
         ]
         found = torch.stack(parts)
         if self.mean is not None:
@@ -154,6 +154,6 @@ class SparseStack:
         return found if self.scale is None else found.div_(self.scale)
 
 
-def _times(matrix: csr_array, rows: np.ndarray) -> np.ndarray:
-    """``rows @ matrix.T``, of shape (m, n)."""
-    return (matrix @ rows.T).T
+def _times(matrix: csr_array, vectors: np.ndarray) -> np.ndarray:
+    """``vectors @ matrix.T``, of shape (m, n)."""
+    return (matrix @ vectors.T).T

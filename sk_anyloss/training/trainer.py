@@ -1,4 +1,4 @@
-"""The trainer: tasks in, trained nets out; those of one shape train in lockstep.
+"""The trainer: tasks in, trained nets out; those of one shape train together.
 
 Networks as small as these leave a processor idle most of the time: it waits for the
 next operation, not for its result. A stack of networks of one shape goes through every
@@ -178,8 +178,8 @@ def _why_not_finite(task: Task) -> str:
     """What made a training diverge, and the way out."""
     weight = task.sample.weight
     if task.net.module_.scale is None:
-        chunks = (rows for rows, _ in task.sample.chunks(task.source))
-        largest = max(float(np.abs(rows).max()) for rows in chunks if rows.size)
+        chunks = (block for block, _ in task.sample.chunks(task.source))
+        largest = max(float(np.abs(block).max()) for block in chunks if block.size)
         if largest > 1e6:
             return (
                 f"X has values up to {largest:.3g} that enter the network as they are; "

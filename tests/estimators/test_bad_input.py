@@ -131,7 +131,7 @@ def test_rows_must_be_finite(value):
         (np.ones(39), r"sample_weight.shape"),
         (np.ones((40, 2)), r"1D array"),
         (np.full(40, np.nan), r"NaN"),
-        (Y.astype(float), r"only one class among the rows of positive weight"),
+        (Y.astype(float), r"only one class among the samples of positive weight"),
     ],
     ids=["negative", "zero", "short", "two columns", "nan", "one class left"],
 )
