@@ -1,7 +1,7 @@
-"""What differs between the versions of other libraries, or is private there.
+"""Differences between versions of other libraries, and their private functions.
 
-No other module names a private function of another library. Where a public function
-does the same, it is called here; where only a private one does, it is optional.
+No other module uses a private function of another library. A private function is used
+here only where no public one exists, and is optional.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_array
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_array, check_random_state
@@ -35,23 +35,23 @@ __all__ = [
 def fused_adam(
     decoupled: bool, device: torch.device | None = None
 ) -> Callable[..., None] | None:
-    """The step that ``Adam(fused=True)`` takes, on lists of tensors.
+    """The function that updates lists of tensors in ``Adam(fused=True)``.
 
-    It is private to torch, and takes less than a third of the time that public
-    operations take for the same step on the vectors of small networks.
+    It is private to torch. For small networks it takes less than a third of the time of
+    the same update in public operations.
 
     Parameters
     ----------
     decoupled : bool
         Whether weight decay is decoupled from the gradient, as in AdamW.
     device : torch.device, default=None
-        Where the tensors are; None for the CPU.
+        Device of the tensors; None for the CPU.
 
     Returns
     -------
     step : callable or None
-        None if this torch has no such function for the device: the caller then
-        takes the step in public operations.
+        None if this version of torch has no such function for the device; the caller
+        then uses public operations.
 
     Examples
     --------
@@ -62,19 +62,19 @@ def fused_adam(
     """
     if device is not None and device.type not in ("cpu", "cuda"):
         return None
-    # Who asks has imported torch; stored models are applied without it.
+    # Callers have imported torch; this module must not, for stored models.
     name = "_fused_adamw_" if decoupled else "_fused_adam_"
     return getattr(sys.modules["torch"], name, None)
 
 
 def set_training(owner: object, training: bool) -> None:
-    """Set the mode of every module that a skorch net has initialised.
+    """Set the training mode of every module that a skorch net has initialised.
 
     Parameters
     ----------
     owner : skorch.NeuralNet
-        The net. Its own modules are those whose names end with an underscore; the
-        modules that were handed to it are left alone.
+        The net. Its initialised modules are attributes that end with an underscore;
+        the modules that were passed to it are not changed.
     training : bool
         True for training, False for evaluation.
 
@@ -95,14 +95,14 @@ def set_training(owner: object, training: bool) -> None:
 
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> np.ndarray:
-    """Sample weights as an array of float64.
+    """Validate sample weights and convert them to float64.
 
     Parameters
     ----------
     sample_weight : float or array-like of shape (n_samples,)
-        Finite weights that are not negative, and not all zero.
+        Finite, non-negative weights, not all zero.
     n_samples : int
-        How many there have to be.
+        Number of samples.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> np.ndarray:
         )
     if (weight < 0).any():
         raise ValueError(
-            f"Negative values in sample_weight, the least is {weight.min():g}; "
+            f"Negative values in sample_weight, the smallest is {weight.min():g}; "
             "weights must be zero or positive."
         )
     if not weight.any():
@@ -147,9 +147,9 @@ def shuffled_group_folds(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Stratified folds of whole groups, in a shuffled order of the groups.
 
-    ``StratifiedGroupKFold(shuffle=True)`` of older scikit-learn balances the classes
-    of other groups than those that it then puts into a fold, so that folds can be
-    without a class. Groups that are renumbered at random need no shuffling there.
+    ``StratifiedGroupKFold(shuffle=True)`` of older scikit-learn balances the classes of
+    other groups than those that it then assigns to a fold, so that a fold can lack a
+    class. Groups that are renumbered at random need no shuffling.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def shuffled_group_folds(
     Returns
     -------
     folds : list of pairs of ndarray of int
-        Samples to train on and samples left out, the same with every version.
+        Indices of training and test samples, the same with every version.
 
     Examples
     --------
@@ -184,7 +184,12 @@ def shuffled_group_folds(
 
 
 def routing_enabled() -> bool:
-    """Whether scikit-learn routes metadata.
+    """Whether metadata routing is enabled in scikit-learn.
+
+    Returns
+    -------
+    enabled : bool
+        The current configuration.
 
     Examples
     --------
@@ -198,7 +203,14 @@ def routing_enabled() -> bool:
 
 
 def raise_for_unrouted(params: Mapping[str, object], caller: str) -> None:
-    """Refuse metadata for a splitter while scikit-learn does not route any.
+    """Raise an error for metadata while metadata routing is disabled.
+
+    Parameters
+    ----------
+    params : mapping of str to object
+        Metadata, such as ``groups``.
+    caller : str
+        Name of the method that received it.
 
     Examples
     --------
@@ -206,21 +218,31 @@ def raise_for_unrouted(params: Mapping[str, object], caller: str) -> None:
     >>> raise_for_unrouted({"groups": [0, 1]}, "AnyLossClassifierCV.fit")
     Traceback (most recent call last):
     ...
-    ValueError: AnyLossClassifierCV.fit got groups, which it hands on only after
+    ValueError: AnyLossClassifierCV.fit got groups, which it routes only after
     sklearn.set_config(enable_metadata_routing=True).
     """
     if params and not routing_enabled():
         raise ValueError(
-            f"{caller} got {', '.join(sorted(params))}, which it hands on only after "
+            f"{caller} got {', '.join(sorted(params))}, which it routes only after "
             "sklearn.set_config(enable_metadata_routing=True)."
         )
 
 
-def with_short_indices(X: Any) -> Any:
-    """A sparse CSR matrix with indices of 32 bits where they suffice; others as is.
+def with_short_indices(X: np.ndarray | csr_array) -> np.ndarray | csr_array:
+    """A CSR matrix with 32-bit indices, if they suffice; anything else as it is.
 
-    ``StandardScaler.partial_fit`` of older scikit-learn takes no others after the first
-    call, and older scipy keeps 64 bits that it was given.
+    ``StandardScaler.partial_fit`` of older scikit-learn needs them after the first
+    call, and older scipy keeps 64-bit indices.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix}
+        Samples.
+
+    Returns
+    -------
+    X : {ndarray, sparse matrix}
+        Equal samples, of the same type.
 
     Examples
     --------
@@ -232,7 +254,7 @@ def with_short_indices(X: Any) -> Any:
     >>> with_short_indices(X).indices.dtype
     dtype('int32')
     """
-    if not issparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+    if isinstance(X, np.ndarray) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     indices = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
     return type(X)((X.data, *indices), shape=X.shape)

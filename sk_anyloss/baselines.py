@@ -1,21 +1,23 @@
-"""What people use today against imbalance, by name, as ready estimators.
+"""Common methods for imbalanced data as estimators, by name.
 
 Each is the same network as :class:`~sk_anyloss.AnyLossClassifier`, trained on
-cross-entropy or squared error, alone or behind a resampler of imbalanced-learn, so
-that a comparison differs in the method and in nothing else.
+cross-entropy or squared error, alone or after a resampler of imbalanced-learn, so that
+a comparison with it varies the method only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from imblearn.base import BaseSampler
 from imblearn.combine import SMOTEENN
 from imblearn.over_sampling import ADASYN, SMOTE, BorderlineSMOTE, RandomOverSampler
 from imblearn.pipeline import Pipeline
 from imblearn.under_sampling import RandomUnderSampler
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.preprocessing import StandardScaler
@@ -30,10 +32,27 @@ __all__ = ["baseline_names", "get_baseline", "tuned_threshold"]
 
 
 class TunedThreshold(TunedThresholdClassifierCV):
-    """scikit-learn's estimator of that name, whose score is what it tunes for."""
+    """``TunedThresholdClassifierCV`` whose ``score`` is the metric it is tuned for."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The metric of the predictions on X."""
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The metric of the predictions on X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        score : float
+            The metric.
+        """
         return self.scoring(self, X, y, sample_weight=sample_weight)
 
 
@@ -49,18 +68,18 @@ def tuned_threshold(
     Parameters
     ----------
     classifier : estimator
-        For two classes.
+        A binary classifier.
     metric : str or callable, default='f1'
-        What the threshold is tuned for, and what ``score`` reports.
+        The metric that the threshold is tuned for, and that ``score`` reports.
     pos_label : label, default=None
         The positive class; by default the greater label.
     random_state : int, RandomState instance or None, default=None
-        Seed of the five stratified, shuffled folds on which it is tuned.
+        Seed of the five stratified, shuffled folds on which the threshold is tuned.
 
     Returns
     -------
     estimator : TunedThresholdClassifierCV
-        scikit-learn's, not fitted.
+        Not fitted.
 
     Examples
     --------
@@ -77,7 +96,8 @@ def tuned_threshold(
     )
 
 
-Build = Callable[[AnyLossClassifier], BaseEstimator]
+#: Makes a baseline from a network.
+Build: TypeAlias = Callable[[AnyLossClassifier], BaseEstimator]
 _REGISTRY: dict[str, Build] = {}
 
 
@@ -105,18 +125,18 @@ def _class_weight(classifier: AnyLossClassifier) -> BaseEstimator:
 
 
 def _resampled(
-    sampler: type, by_distance: bool, classifier: AnyLossClassifier
+    sampler: type[BaseSampler], uses_distances: bool, classifier: AnyLossClassifier
 ) -> BaseEstimator:
     resampler = sampler(random_state=classifier.random_state)
     steps = [("resample", resampler), ("classifier", classifier)]
-    if by_distance:
-        # It looks for neighbours, so columns must be on one scale. Distances do not
-        # depend on the mean, and leaving it in place admits sparse rows.
+    if uses_distances:
+        # The features must be on one scale. Distances do not depend on their means,
+        # which are not subtracted, so that sparse samples stay sparse.
         steps.insert(0, ("scale", StandardScaler(with_mean=False)))
     return Pipeline(steps)
 
 
-for _name, _sampler, _by_distance in (
+for _name, _sampler, _uses_distances in (
     ("bce_smote", SMOTE, True),
     ("bce_borderline_smote", BorderlineSMOTE, True),
     ("bce_adasyn", ADASYN, True),
@@ -124,7 +144,7 @@ for _name, _sampler, _by_distance in (
     ("bce_over", RandomOverSampler, False),
     ("bce_under", RandomUnderSampler, False),
 ):
-    _REGISTRY[_name] = partial(_resampled, _sampler, _by_distance)
+    _REGISTRY[_name] = partial(_resampled, _sampler, _uses_distances)
 
 
 @_register("bce_threshold")
@@ -138,7 +158,12 @@ def _threshold(classifier: AnyLossClassifier) -> BaseEstimator:
 
 
 def baseline_names() -> list[str]:
-    """Names that :func:`get_baseline` knows.
+    """Names of all baselines.
+
+    Returns
+    -------
+    names : list of str
+        For :func:`get_baseline`.
 
     Examples
     --------
@@ -158,24 +183,24 @@ def get_baseline(
     random_state: int | None = None,
     **params: Any,
 ) -> BaseEstimator:
-    """Make a baseline as an estimator.
+    """Make a baseline by its name.
 
     Parameters
     ----------
     name : str
-        ``'bce'`` and ``'mse'``: the network on cross-entropy or squared error;
+        ``'bce'`` and ``'mse'``: the network, trained on cross-entropy or squared error;
         ``'bce_class_weight'``: on cross-entropy with balanced class weights;
         ``'bce_smote'``, ``'bce_borderline_smote'``, ``'bce_adasyn'``,
-        ``'bce_smote_enn'``, ``'bce_over'``, ``'bce_under'``: on cross-entropy, behind
-        SMOTE or one of its relatives, random over- or random under-sampling of the
-        training rows;
-        ``'bce_threshold'``: on cross-entropy, then with the threshold tuned by
-        cross-validation on shuffled folds of the training samples.
+        ``'bce_smote_enn'``, ``'bce_over'``, ``'bce_under'``: on cross-entropy, after
+        SMOTE or one of its variants, random over-sampling or random under-sampling of
+        the training samples;
+        ``'bce_threshold'``: on cross-entropy, with a decision threshold that is tuned
+        by cross-validation on shuffled folds of the training samples.
     metric : str or callable, default='f1'
-        What ``score`` reports, and what the threshold is tuned for.
+        The metric that ``score`` reports, and that the threshold is tuned for.
     lr : float, default=0.05
-        Learning rate. The default suits cross-entropy in this network, which the
-        estimator's own default of 0.01 leaves under-trained after 100 epochs.
+        Learning rate. The default suits cross-entropy: at the default of
+        ``AnyLossClassifier``, 0.01, the network is under-trained after 100 epochs.
     random_state : int or None, default=None
         Seed of the network and of the resampler.
     **params
@@ -186,8 +211,8 @@ def get_baseline(
     estimator : estimator
         An ``AnyLossClassifier``; an imbalanced-learn ``Pipeline`` of the steps
         ``'resample'`` and ``'classifier'``; or a ``TunedThresholdClassifierCV`` whose
-        score is the metric. All their parameters can be searched over,
-        ``resample__sampling_strategy`` say.
+        score is the metric. All their parameters can be tuned, for example
+        ``resample__sampling_strategy``.
 
     Examples
     --------

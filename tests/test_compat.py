@@ -1,4 +1,4 @@
-"""The package works whether or not other libraries keep their private functions."""
+"""The package works without the private functions of other libraries."""
 
 import ast
 from pathlib import Path
@@ -15,8 +15,8 @@ from sk_anyloss.compare.folds.inner import GroupFolds
 from tests.tolerances import SAME_MODEL
 
 PACKAGE = Path(__file__).parent.parent / "sk_anyloss"
-OTHERS = {"imblearn", "numpy", "np", "pandas", "pd", "scipy", "sklearn", "skorch"}
-OTHERS |= {"torch", "threadpoolctl", "joblib", "skrub", "skops", "matplotlib"}
+LIBRARIES = {"imblearn", "numpy", "np", "pandas", "pd", "scipy", "sklearn", "skorch"}
+LIBRARIES |= {"torch", "threadpoolctl", "joblib", "skrub", "skops", "matplotlib"}
 
 
 def is_private(name):
@@ -24,24 +24,24 @@ def is_private(name):
 
 
 def private_names(path):
-    """Private names of other libraries that a module imports or looks up."""
+    """Private names of other libraries that a module imports or accesses."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             module = getattr(node, "module", None) or ""
             names = [module + "." + alias.name for alias in node.names]
             for parts in (name.strip(".").split(".") for name in names):
-                if parts[0] in OTHERS and any(map(is_private, parts)):
+                if parts[0] in LIBRARIES and any(map(is_private, parts)):
                     yield ".".join(parts)
         elif isinstance(node, ast.Attribute) and is_private(node.attr):
             owner = node.value
             while isinstance(owner, ast.Attribute):
                 owner = owner.value
-            if isinstance(owner, ast.Name) and owner.id in OTHERS:
+            if isinstance(owner, ast.Name) and owner.id in LIBRARIES:
                 yield ast.unparse(node)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
-def test_no_module_names_a_private_function_of_another_library(path):
+def test_no_module_uses_a_private_function_of_another_library(path):
     assert list(private_names(path)) == []
 
 
@@ -52,7 +52,7 @@ def no_fused_adam(monkeypatch):
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw"])
-def test_training_does_not_need_the_fused_step_of_adam(imbalanced, optimizer, request):
+def test_training_works_without_the_fused_step_of_adam(imbalanced, optimizer, request):
     X, y = imbalanced
     model = AnyLossClassifier(optimizer=optimizer, max_epochs=20, random_state=0)
     fused = model.fit(X, y).decision_function(X)
@@ -63,8 +63,8 @@ def test_training_does_not_need_the_fused_step_of_adam(imbalanced, optimizer, re
     )
 
 
-class NotesMode(nn.Module):
-    """Notes the mode that it is called in."""
+class RecordsMode(nn.Module):
+    """Records whether it is called in training mode."""
 
     def __init__(self):
         super().__init__()
@@ -77,12 +77,12 @@ class NotesMode(nn.Module):
 
 def test_the_net_trains_in_training_mode_and_predicts_in_evaluation_mode(imbalanced):
     X, y = imbalanced
-    given = NotesMode().eval()
-    net = AnyLossNet(given, max_epochs=1, batch_size=len(y)).fit(X.astype("f4"), y)
+    module = RecordsMode().eval()
+    net = AnyLossNet(module, max_epochs=1, batch_size=len(y)).fit(X.astype("f4"), y)
     assert net.module_.modes[0] is True
     net.predict(X.astype("f4"))
     assert net.module_.modes[-1] is False
-    assert not given.training
+    assert not module.training
 
 
 def test_the_net_has_its_own_default_callbacks(imbalanced):
@@ -99,18 +99,18 @@ def test_the_net_has_its_own_default_callbacks(imbalanced):
         (np.full(300, np.nan), "sample_weight contains NaN"),
     ],
 )
-def test_bad_sample_weights_are_refused_by_all_alike(
+def test_invalid_sample_weights_are_refused_everywhere(
     imbalanced, sample_weight, message
 ):
     X, y = imbalanced
-    for refuse in (AnyLossClassifier().fit, AnyLossClassifierCV().fit):
+    for fit in (AnyLossClassifier().fit, AnyLossClassifierCV().fit):
         with pytest.raises(ValueError, match=message):
-            refuse(X, y, sample_weight=sample_weight)
+            fit(X, y, sample_weight=sample_weight)
     with pytest.raises(ValueError, match=message):
         metric_score(y, y, sample_weight=sample_weight)
 
 
-def test_one_weight_stands_for_all_samples(imbalanced):
+def test_a_scalar_weight_applies_to_all_samples(imbalanced):
     X, y = imbalanced
     model = AnyLossClassifier(max_epochs=2, random_state=0)
     decision = model.fit(X, y, sample_weight=np.ones(300)).decision_function(X)
@@ -122,13 +122,13 @@ def test_groups_need_metadata_routing(imbalanced):
     X, y = imbalanced
     with (
         sklearn.config_context(enable_metadata_routing=False),
-        pytest.raises(ValueError, match="got groups, which it hands on only after"),
+        pytest.raises(ValueError, match="got groups, which it routes only after"),
     ):
         AnyLossClassifierCV().fit(X, y, groups=np.arange(300))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_groups_with_positives_are_spread_over_the_folds(seed):
+def test_groups_with_positives_are_distributed_over_the_folds(seed):
     groups = np.random.default_rng(seed).permutation(np.repeat(np.arange(20), 5))
     y = np.isin(groups, [1, 7, 11, 18]).astype(int)
     for train, test in shuffled_group_folds(4, y, groups, seed):
@@ -136,6 +136,6 @@ def test_groups_with_positives_are_spread_over_the_folds(seed):
         assert len(np.unique(groups[test][y[test] == 1])) == 1
 
 
-def test_there_are_no_more_inner_folds_than_groups():
+def test_there_are_at_most_as_many_inner_folds_as_groups():
     groups, y = np.repeat(np.arange(3), 8), np.tile([0, 1], 12)
     assert len(list(GroupFolds(5).split(None, y, groups))) == 3
