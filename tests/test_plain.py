@@ -1,4 +1,4 @@
-"""Networks as plain arrays: the same predictions, and nothing of torch."""
+"""Networks as numpy arrays make the same predictions, without torch."""
 
 import pickle
 import subprocess
@@ -24,7 +24,7 @@ X, Y = make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0)
 LABELS = np.array(["no", "yes"])[Y]
 
 
-def assert_same(model, X=X, rtol=1e-9):
+def assert_same_predictions(model, X=X, rtol=1e-9):
     plain = to_plain(model)
     np.testing.assert_array_equal(plain.predict(X), model.predict(X))
     np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), rtol)
@@ -35,12 +35,12 @@ def assert_same(model, X=X, rtol=1e-9):
     ("activation", "batch_norm"),
     [*((name, True) for name in activation_names()), ("tanh", False)],
 )
-def test_every_activation(activation, batch_norm):
+def test_every_activation_predicts_the_same(activation, batch_norm):
     model = AnyLossClassifier(
         hidden=(4, 3), activation=activation, batch_norm=batch_norm, max_epochs=5,
         random_state=0,
     )  # fmt: skip
-    plain = assert_same(model.fit(X, LABELS), rtol=1e-6)
+    plain = assert_same_predictions(model.fit(X, LABELS), rtol=1e-6)
     assert plain.score(X, LABELS) == model.score(X, LABELS)
 
 
@@ -55,32 +55,34 @@ def test_every_activation(activation, batch_norm):
         {"metric": "precision@recall>=0.8"},
     ],
 )
-def test_every_kind_of_network(params):
+def test_every_kind_of_network_predicts_the_same(params):
     model = AnyLossClassifier(max_epochs=5, random_state=0, **params).fit(X, LABELS)
-    plain = assert_same(model)
+    plain = assert_same_predictions(model)
     sparse = scipy.sparse.csr_array(X)
     np.testing.assert_array_equal(plain.predict(sparse), model.predict(X))
 
 
 def test_float32_stays_float32():
     model = AnyLossClassifier(max_epochs=5, random_state=0)
-    plain = assert_same(model.fit(X.astype(np.float32), Y), X.astype(np.float32), 1e-4)
+    plain = assert_same_predictions(
+        model.fit(X.astype(np.float32), Y), X.astype(np.float32), 1e-4
+    )
     assert plain.networks_[0]["weights"][0].dtype == np.float32
 
 
 @pytest.mark.parametrize("params", [{}, {"ensemble": False}, {"tune_threshold": True}])
-def test_the_search(params):
+def test_the_search_predicts_the_same(params):
     model = AnyLossClassifierCV(
         hidden=[(), (3,)], cv=3, max_epochs=5, random_state=0, **params
     )
-    assert_same(model.fit(X, LABELS), rtol=1e-8)
+    assert_same_predictions(model.fit(X, LABELS), rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["bce_smote", "bce_threshold"])
-def test_inside_of_others_and_stored(name):
+def test_networks_inside_other_estimators_are_converted_and_stored(name):
     inner = get_baseline(name, "f1", max_epochs=5, random_state=0)
     model = make_pipeline(StandardScaler(), inner).fit(X, Y)
-    plain = assert_same(model)
+    plain = assert_same_predictions(model)
     data = skops.io.dumps(plain)
     kinds = skops.io.get_untrusted_types(data=data)
     assert not [kind for kind in kinds if "torch" in kind or "skorch" in kind]
@@ -88,7 +90,7 @@ def test_inside_of_others_and_stored(name):
     np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
 
 
-def test_a_vote_keeps_its_voters_by_name_too():
+def test_a_voting_classifier_is_converted_with_its_named_estimators():
     one = AnyLossClassifier(max_epochs=5, random_state=0)
     vote = VotingClassifier([("net", one), ("line", LogisticRegression())])
     plain = to_plain(vote.fit(X, Y))
@@ -97,12 +99,12 @@ def test_a_vote_keeps_its_voters_by_name_too():
     assert not [kind for kind in kinds if "torch" in kind or "skorch" in kind]
 
 
-def test_what_has_no_network_stays_as_it_is():
+def test_a_model_without_a_network_is_returned_unchanged():
     model = LogisticRegression().fit(X, Y)
     assert to_plain(model) is model
 
 
-def test_it_is_not_fitted_again_and_says_what_it_cannot_store():
+def test_fits_and_functions_as_activations_are_refused():
     with pytest.raises(ValueError, match="cannot be fitted"):
         PlainClassifier().fit(X, Y)
     model = AnyLossClassifier(activation=torch.square, max_epochs=1)

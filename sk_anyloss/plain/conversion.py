@@ -1,32 +1,40 @@
-"""From fitted networks of torch to plain arrays."""
+"""Conversion of fitted torch networks to numpy arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
-from sk_anyloss.plain import ACTIVATIONS, PlainClassifier, replace_parts
+from sk_anyloss.plain.classifier import PlainClassifier
+from sk_anyloss.plain.network import ACTIVATIONS, NetworkArrays, NormArrays
+from sk_anyloss.plain.replacement import replace_parts
 from sk_anyloss.search.search import AnyLossClassifierCV
 
 __all__ = ["to_plain"]
 
+#: The estimators whose networks are converted.
+AnyLossEstimator: TypeAlias = AnyLossClassifier | AnyLossClassifierCV
+Part = TypeVar("Part")
 
-def to_plain(model: Any) -> Any:
+
+def to_plain(model: BaseEstimator) -> BaseEstimator:
     """A copy of a fitted model with its networks as arrays.
 
     Parameters
     ----------
     model : estimator
-        Fitted: one of this package, or one that has such inside, as a pipeline, a
-        search or a tuned threshold has.
+        A fitted estimator of this package, or one that contains such, as a pipeline, a
+        search or a tuned threshold does.
 
     Returns
     -------
     model : estimator
-        Predicts the same, to rounding, and holds nothing of torch.
+        It makes the same predictions, up to rounding, without torch.
 
     Examples
     --------
@@ -39,45 +47,39 @@ def to_plain(model: Any) -> Any:
     True
     """
     if isinstance(model, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _plain(model)
-    return replace_parts(model, _plain_part)
+        return _convert(model)
+    return replace_parts(model, _convert_part)
 
 
-def _plain_part(value: Any) -> Any:
-    if isinstance(value, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _plain(value) if hasattr(value, "classes_") else _unfitted(value)
-    return value
+def _convert_part(part: Part) -> Part | PlainClassifier:
+    if not isinstance(part, (AnyLossClassifier, AnyLossClassifierCV)):
+        return part
+    # An unfitted one is a parameter from which a fitted one was cloned.
+    fitted = hasattr(part, "classes_")
+    return _convert(part) if fitted else PlainClassifier(part.metric)
 
 
-def _unfitted(model: Any) -> PlainClassifier:
-    """In place of a model that another one was made from."""
-    return PlainClassifier(model.metric)
-
-
-def _plain(model: AnyLossClassifier | AnyLossClassifierCV) -> PlainClassifier:
+def _convert(model: AnyLossEstimator) -> PlainClassifier:
     check_is_fitted(model)
     plain = PlainClassifier(model.metric)
     for name in ("classes_", "pos_label_", "n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(plain, name, getattr(model, name))
     if isinstance(model, AnyLossClassifier):
-        networks, plain.cuts_, plain.shares_ = [model], np.zeros(1), np.ones(1)
+        networks = [model]
+        plain.logit_thresholds_, plain.network_weights_ = np.zeros(1), np.ones(1)
     else:
         networks = model.estimators_
         own = np.array([network.decision_.offset for network in networks])
-        plain.cuts_ = own + model.estimator_offsets_
-        plain.shares_ = model.estimator_weights_
-    plain.networks_ = [_arrays(network) for network in networks]
-    plain.cut_ = model.decision_.offset
+        plain.logit_thresholds_ = own + model.estimator_offsets_
+        plain.network_weights_ = model.estimator_weights_
+    plain.networks_ = [_network_arrays(network) for network in networks]
+    plain.logit_threshold_ = model.decision_.offset
     return plain
 
 
-def _arrays(model: AnyLossClassifier) -> dict[str, Any]:
+def _network_arrays(model: AnyLossClassifier) -> NetworkArrays:
     module = model.net_.module_
-
-    def array(tensor: Any) -> Any:
-        return None if tensor is None else tensor.detach().cpu().numpy().copy()
-
     if module.activation not in ACTIVATIONS:
         raise ValueError(
             f"activation={module.activation!r} is a function of torch, which cannot be "
@@ -85,19 +87,30 @@ def _arrays(model: AnyLossClassifier) -> dict[str, Any]:
         )
     return {
         "activation": module.activation,
-        "pieces": array(module.bin_features),
-        "mean": array(module.mean),
-        "scale": array(module.scale),
-        "weights": [array(layer.weight) for layer in module.layers],
-        "biases": [array(layer.bias) for layer in module.layers],
-        "norms": [
-            {
-                "eps": norm.eps,
-                **{
-                    name: array(getattr(norm, name))
-                    for name in ("running_mean", "running_var", "weight", "bias")
-                },
-            }
-            for norm in module.norms
-        ],
+        "bin_features": _optional_array(module.bin_features),
+        "mean": _optional_array(module.mean),
+        "scale": _optional_array(module.scale),
+        "weights": [_array(layer.weight) for layer in module.layers],
+        "biases": [_array(layer.bias) for layer in module.layers],
+        "norms": [_norm_arrays(norm) for norm in module.norms],
     }
+
+
+def _norm_arrays(norm: nn.BatchNorm1d) -> NormArrays:
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    return {
+        "eps": norm.eps,
+        "running_mean": _array(norm.running_mean),
+        "running_var": _array(norm.running_var),
+        "weight": _array(norm.weight),
+        "bias": _array(norm.bias),
+    }
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy().copy()
+
+
+def _optional_array(tensor: Tensor | None) -> np.ndarray | None:
+    return None if tensor is None else _array(tensor)

@@ -13,7 +13,7 @@ from sk_anyloss.compare.model_file.archive import ModelFileError
 __all__ = ["FORMAT", "Facts", "installed_versions"]
 
 #: Changes whenever files of before cannot be read any more.
-FORMAT = 1
+FORMAT = 2
 #: Whose versions are stored.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "skrub", "imbalanced-learn", "skops")
 #: Whose objects a model is made of: with another version it may predict otherwise.

@@ -52,7 +52,7 @@ TRUSTED: dict[str, tuple[str, ...]] = {
         "imblearn.pipeline.Pipeline",
         "pandas.DatetimeTZDtype",
         "sk_anyloss.baselines.TunedThreshold",
-        "sk_anyloss.plain.PlainClassifier",
+        "sk_anyloss.plain.classifier.PlainClassifier",
         "sklearn._loss.link.Interval",
         "sklearn._loss.link.LogitLink",
         "sklearn._loss.loss.HalfBinomialLoss",

@@ -1,0 +1,102 @@
+"""A classifier that predicts with stored networks, in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+
+from sk_anyloss.estimators.decisions import DecidesByLogOdds
+from sk_anyloss.metrics import Metric
+from sk_anyloss.metrics.decision import Decision, log_odds
+from sk_anyloss.plain.network import Network, NetworkArrays, Samples
+
+__all__ = ["PlainClassifier"]
+
+#: Samples are predicted in chunks whose widest dense array has at most so many bytes.
+CHUNK_BYTES = 2**26
+
+
+class PlainClassifier(DecidesByLogOdds, BaseEstimator):
+    """A fitted estimator of this package as numpy arrays.
+
+    It is made by :func:`to_plain`, predicts, and cannot be fitted.
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        The metric that ``score`` reports.
+
+    Attributes
+    ----------
+    networks_ : list of dict
+        The networks; several for an ensemble.
+    logit_thresholds_ : ndarray of shape (n_networks,)
+        Threshold of each network, as a logit.
+    network_weights_ : ndarray of shape (n_networks,)
+        Weights of the networks in the mean of their probabilities; they sum to 1.
+    logit_threshold_ : float
+        Decision threshold of the estimator, as a logit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss import AnyLossClassifier
+    >>> from sk_anyloss.plain import to_plain
+    >>> X, y = make_classification(200, random_state=0)
+    >>> plain = to_plain(AnyLossClassifier(random_state=0).fit(X, y))
+    >>> type(plain).__name__, plain.predict(X).shape
+    ('PlainClassifier', (200,))
+    """
+
+    networks_: list[NetworkArrays]
+    logit_thresholds_: np.ndarray
+    network_weights_: np.ndarray
+    logit_threshold_: float
+
+    def __init__(self, metric: str | Metric = "f1") -> None:
+        self.metric = metric
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> PlainClassifier:
+        """Raise an error, since only the original estimator can be fitted.
+
+        Parameters
+        ----------
+        X, y : array-like
+            Not used.
+
+        Returns
+        -------
+        self : PlainClassifier
+            Never.
+        """
+        raise ValueError(
+            "PlainClassifier holds the parameters of another fitted estimator, and "
+            "cannot be fitted; fit that estimator again."
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "networks_")
+
+    def _log_odds(self, X: Samples) -> np.ndarray:
+        networks = [Network.prepare(arrays, issparse(X)) for arrays in self.networks_]
+        n = max(1, CHUNK_BYTES // max(network.sample_bytes for network in networks))
+        chunks = (X[i : i + n] for i in range(0, X.shape[0], n))
+        return np.concatenate([self._combine(networks, chunk) for chunk in chunks])
+
+    def _combine(self, networks: list[Network], X: Samples) -> np.ndarray:
+        """Log-odds of a chunk of samples, over all networks."""
+        logits = [network.logits(X) for network in networks]
+        if len(logits) == 1:
+            return logits[0] - self.logit_thresholds_[0]
+        terms = zip(logits, self.logit_thresholds_, self.network_weights_, strict=True)
+        return log_odds(
+            np.sum([expit(z - t) * weight for z, t, weight in terms], axis=0)
+        )
+
+    @property
+    def decision_(self) -> Decision:  # type: ignore[override]
+        """Where the positive class is predicted."""
+        return Decision(self.logit_threshold_)
