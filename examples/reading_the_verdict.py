@@ -1,8 +1,9 @@
-"""Reading the verdict: how sure, and what a difference that does not matter changes.
+"""Reading the verdict: three probabilities, and the region of practical equivalence.
 
-A verdict has three probabilities, which add up to one: that a method is better, that
-the two are alike, and that it is worse. What counts as alike is yours to say: the
-region of practical equivalence (rope). Saves a picture of the three over the rope.
+A verdict has three probabilities, which sum to one: that a method is better, that the
+two are practically equivalent, and that it is worse. You choose the region of practical
+equivalence (rope): smaller differences count as none. Saves a figure of the three
+probabilities as functions of the rope.
 """
 
 import sys
@@ -27,22 +28,22 @@ for verdict in found.verdicts().values():
 
 scores = found.scores()
 ropes = np.linspace(0, 0.1, 41)
-figure, panels = plt.subplots(
+figure, both_axes = plt.subplots(
     1, 2, figsize=(10, 3.6), sharey=True, layout="constrained"
 )
-for panel, other in zip(panels, ["logistic_balanced", "bce"], strict=True):
-    chances = [judge(scores["anyloss"], scores[other], rope) for rope in ropes]
-    panel.stackplot(
+for axes, other in zip(both_axes, ["logistic_balanced", "bce"], strict=True):
+    probabilities = [judge(scores["anyloss"], scores[other], rope) for rope in ropes]
+    axes.stackplot(
         ropes,
-        np.transpose(chances),
-        labels=["better", "alike", "worse"],
+        np.transpose(probabilities),
+        labels=["better", "practically equivalent", "worse"],
         colors=["#3a9a5b", "#c8c8c8", "#c23b3b"],
     )
-    panel.set_title(f"AnyLoss against {other}", fontsize=10)
-    panel.set_xlabel("difference in F1 that does not matter (rope)")
-    panel.margins(0)
-panels[0].set_ylabel("probability")
-panels[1].legend(loc="center right", framealpha=0.9)
+    axes.set_title(f"AnyLoss against {other}", fontsize=10)
+    axes.set_xlabel("half-width of the region of practical equivalence (F1)")
+    axes.margins(0)
+both_axes[0].set_ylabel("probability")
+both_axes[1].legend(loc="center right", framealpha=0.9)
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, or say what it needs.
+    """Run the command line, or name the package that it needs.
 
     Parameters
     ----------
     arguments : sequence of str, default=None
-        The words of the command; by default those that the program was started with.
+        The arguments; by default those of the process.
 
     Returns
     -------
     code : int
-        The exit code: 0 for success, 2 for input that cannot be used.
+        The exit code: 0 for success, 2 for invalid input.
     """
     try:
-        from sk_anyloss.compare.cli import main as run
+        from sk_anyloss.compare.cli.main import main as run
     except ModuleNotFoundError as error:
         print(
             f"This command needs {error.name}: pip install 'sk_anyloss[compare]'",

@@ -32,7 +32,7 @@ from benchmarks.study import (
     tables,
 )
 from benchmarks.study.scores import AIMS
-from sk_anyloss.compare.run.store import write
+from sk_anyloss.compare.run.files import write
 
 PARTS = {
     "published": published, "honest": honest, "L": steepness, "learning": learning,

@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OrdinalEncoder
 
-from sk_anyloss.compare.tables.table import read_table
+from sk_anyloss.compare import read_table
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from tqdm import tqdm
 
 from benchmarks.study.data import Source
-from sk_anyloss.compare.run.store import write
+from sk_anyloss.compare.run.files import write
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""From a table to a verdict: what training on the metric brings, on these rows.
+"""Comparison of methods on a table, with a verdict on training on the metric.
 
->>> from sk_anyloss.compare import compare
->>> from sk_anyloss.compare.tables.table import built_in
+>>> from sk_anyloss.compare import built_in, compare
 >>> table = built_in()
 >>> found = compare(
 ...     table.X, table.y, metric="f1", methods=["anyloss", "logistic"], folds=3
@@ -13,6 +12,7 @@ True
 from sk_anyloss.compare import _home  # noqa: F401  Before skrub and matplotlib.
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare, compare_tables
+from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.methods import (
     default_methods,
     get_method,
@@ -21,13 +21,9 @@ from sk_anyloss.compare.methods import (
     unregister_method,
 )
 from sk_anyloss.compare.model_file import trusted_names
-from sk_anyloss.compare.tables.table import (
-    Table,
-    TableError,
-    built_in,
-    make_table,
-    read_table,
-)
+from sk_anyloss.compare.tables.build import make_table
+from sk_anyloss.compare.tables.sources import built_in, read_table
+from sk_anyloss.compare.tables.table import Table
 
 __all__ = [
     "Comparison",

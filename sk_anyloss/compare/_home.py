@@ -1,9 +1,8 @@
-"""Let skrub and matplotlib be imported where the home directory cannot be written.
+"""Import of skrub and matplotlib where the home directory is not writable.
 
-Importing skrub makes the directory ``~/skrub_data`` and fails where it cannot;
-matplotlib makes do with a temporary directory and says so. This module does
-its work when it is imported, which the package does before either of them, also in
-worker processes.
+Importing skrub creates the directory ``~/skrub_data`` and fails where it cannot;
+matplotlib falls back to a temporary directory and logs a warning. Importing this module
+prevents both; the package imports it before either of them, also in worker processes.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ __all__ = ["prepare"]
 
 
 def prepare() -> None:
-    """Name another directory to skrub if there is no home, and keep matplotlib quiet.
+    """Set another directory for skrub, and silence the warnings of matplotlib.
 
-    Nothing is changed where the home directory can be written to.
+    Nothing is changed where the home directory is writable.
 
     Examples
     --------
@@ -28,14 +27,14 @@ def prepare() -> None:
     """
     try:
         home: Path | None = Path.home()
-    except RuntimeError:  # There is neither HOME nor an entry for the user.
+    except RuntimeError:  # Neither HOME nor an entry in the password database.
         home = None
     if home is not None and os.access(home, os.W_OK | os.X_OK):
         return
     if home is None or not (home / "skrub_data").is_dir():
         folder = Path(tempfile.gettempdir()) / "skrub_data"
         os.environ.setdefault("SKB_DATA_DIRECTORY", str(folder))
-    # It warns of the temporary directory, and of the time that its font cache takes.
+    # It warns of the temporary directory, and while it builds its font cache.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 

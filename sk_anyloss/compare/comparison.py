@@ -1,4 +1,4 @@
-"""The result of a comparison, and what can be made of it: pictures, a page, a model."""
+"""The results of a comparison, with figures, a report and a model file."""
 
 from __future__ import annotations
 
@@ -16,41 +16,50 @@ __all__ = ["Comparison"]
 
 
 class Comparison(Results):
-    """What :func:`sk_anyloss.compare.compare` found.
+    """Results of :func:`sk_anyloss.compare.compare`.
 
-    Pictures and pages are drawn with matplotlib, which is imported when the first one
-    is asked for: the processes that fit the methods do not need it.
+    matplotlib is imported with the first figure or report: the processes that fit the
+    methods do not need it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss.compare import compare
+    >>> X, y = make_classification(200, weights=[0.8], random_state=0)
+    >>> found = compare(X, y, methods=["logistic", "logistic_balanced"], folds=2)
+    >>> sorted(found.table.index)
+    ['logistic', 'logistic_balanced']
     """
 
     def plot(self, data: str | None = None) -> Figure:
-        """Scores of all methods, the best one on top.
+        """Plot the scores of all methods, the best one at the top.
 
         Parameters
         ----------
         data : str, default=None
-            Which data set; all by default.
+            Name of a data set; all by default.
 
         Returns
         -------
         figure : matplotlib.figure.Figure
             To show or save.
         """
-        from sk_anyloss.compare.report.pictures import scores
+        from sk_anyloss.compare.report.pictures import plot_scores
 
-        return scores(self, data)
+        return plot_scores(self, data)
 
     def report(self, folder: str | Path) -> Path:
-        """Write ``report.html``, ``results.csv`` and ``.parquet``, and all pictures.
+        """Write ``report.html``, ``results.csv``, ``results.parquet`` and all figures.
 
         Parameters
         ----------
         folder : path
-            Where to; made if it is not there.
+            The output folder, which is created if needed.
 
         Returns
         -------
         page : Path
-            The report.
+            The path of the report.
         """
         from sk_anyloss.compare.report.page import write_report
 
@@ -62,14 +71,15 @@ class Comparison(Results):
         Parameters
         ----------
         path : path
-            Where to; ``.skops`` is added if it is not there.
+            The model file; ``.skops`` is appended if it is missing.
         method : str, default=None
-            Its name; the winner by default.
+            Name of the method; the winner by default.
 
         Returns
         -------
         path : Path
-            The model file, which runs no code when it is loaded; a card is beside it.
+            The model file, which runs no code when it is loaded; a model card with the
+            suffix ``.md`` is written beside it.
         """
         return save(self, path, method)
 

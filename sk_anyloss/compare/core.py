@@ -1,72 +1,87 @@
-"""The comparison, from Python."""
+"""Comparison of methods from Python."""
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
+
+from numpy.typing import ArrayLike
 
 import sk_anyloss
 from sk_anyloss.compare.comparison import Comparison
-from sk_anyloss.compare.folds.outer import describe_folds, splits
-from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.folds.outer import describe_folds, make_splits
+from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.results import ALSO
-from sk_anyloss.compare.run.run import run
+from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
-from sk_anyloss.compare.tables.table import Table, make_table
-from sk_anyloss.metrics import Metric, get_metric, metric_name
-from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.compare.tables.build import make_table
+from sk_anyloss.compare.tables.labels import Label
+from sk_anyloss.compare.tables.table import Table
+from sk_anyloss.metrics import Metric, metric_name
 
-__all__ = ["compare", "compare_tables"]
+__all__ = ["RunOptions", "compare", "compare_tables"]
 
-#: numpy's generators take no larger seed.
-MOST_SEEDS = 2**32
+
+class RunOptions(TypedDict, total=False):
+    """Options of :func:`compare_tables` that :func:`compare` passes on."""
+
+    folds: int
+    repeats: int
+    seed: int
+    n_jobs: int | None
+    output: str | Path | None
+    dask: str | None
+    time_limit: float | None
+    progress: Progress | None
+    also: Sequence[str | Metric]
+    rope: float
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     metric: str | Metric = "f1",
     *,
     methods: Sequence[str] | str | None = None,
-    positive: Any = None,
-    groups: Any = None,
-    time: Any = None,
+    positive: Label | None = None,
+    groups: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     name: str = "data",
     drop: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Comparison:
-    """Compare methods on rows and labels.
+    """Compare methods on samples and labels.
 
     Parameters
     ----------
-    X : DataFrame, array or sparse matrix of shape (n, d)
-        The columns to predict from, of any kinds, with gaps or without.
-    y : array-like of shape (n,)
+    X : {DataFrame, array-like, sparse matrix} of shape (n_samples, n_features)
+        The features, of any dtypes, with missing values or without.
+    y : array-like of shape (n_samples,)
         The labels.
     metric : str or callable, default='f1'
-        What to compare by, and what the methods that can aim at.
+        The metric to compare by, for which methods are trained or tuned where they
+        can be.
     methods : sequence of str or 'all', default=None
-        Names from :func:`sk_anyloss.compare.method_names`; by default a selection.
+        Names from :func:`sk_anyloss.compare.method_names`; those of
+        :func:`sk_anyloss.compare.default_methods` by default.
     positive : label, default=None
-        The positive label; by default the rarer of two.
-    groups : str or array-like of shape (n,), default=None
-        Which samples belong together, as a column of X or by itself: they are never
-        in two folds, nor in two of the folds that a method tunes itself on.
-    time : str or array-like of shape (n,), default=None
-        Numbers or dates, as a column of X or by itself, by which the samples are
-        sorted: methods are then fitted on the past and compared on the block of time
-        that follows, and tune themselves in the same way.
+        Label of the positive class; by default the rarer of two.
+    groups : str or array-like of shape (n_samples,), default=None
+        Group of each sample, or the column of X that holds it: no group is split
+        between folds, nor between the inner folds on which a method is tuned.
+    time : str or array-like of shape (n_samples,), default=None
+        Numbers or dates by which to sort the samples, or the column of X that holds
+        them: methods are then fitted on the past and tested on the next block of time,
+        and tuned in the same way.
     name : str, default='data'
-        What to call the data.
+        Name of the data set.
     drop : sequence of str, default=()
-        Columns to leave out, such as IDs.
+        Columns to drop, such as IDs.
     allow_missing_labels : bool, default=False
-        Whether samples without a label are left out even if they are more than one
-        in a hundred.
+        Whether samples without a label are dropped even if they are more than 1 % of
+        all samples.
     **options
         As for :func:`compare_tables`: ``folds``, ``repeats``, ``seed``, ``n_jobs``,
         ``output``, ``dask``, ``time_limit``, ``progress``, ``also`` and ``rope``.
@@ -75,7 +90,7 @@ def compare(
     -------
     comparison : Comparison
         With ``table``, ``results``, ``verdict()``, ``plot()`` and ``report(folder)``;
-        shown as HTML in a notebook.
+        rendered as HTML in a notebook.
 
     Examples
     --------
@@ -105,7 +120,7 @@ def compare_tables(
     output: str | Path | None = None,
     dask: str | None = None,
     time_limit: float | None = None,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
     also: Sequence[str | Metric] = ALSO,
     rope: float = 0.01,
 ) -> Comparison:
@@ -116,34 +131,43 @@ def compare_tables(
     tables : sequence of Table
         From :func:`make_table` or :func:`read_table`.
     metric : str or callable, default='f1'
-        What to compare by.
+        The metric to compare by.
     methods : sequence of str or 'all', default=None
-        Names; by default a selection.
+        Names of methods; those of :func:`default_methods` by default.
     folds : int, default=10
         Number of stratified folds.
     repeats : int, default=1
-        How often to split anew.
+        Number of repetitions of the cross-validation.
     seed : int, default=0
-        Of the folds and of the methods.
+        Seed of the folds and of the methods.
     n_jobs : int, default=None
-        Number of processes; None is one.
+        Number of processes; None means 1, -1 all cores.
     output : path, default=None
-        A folder to keep every finished fold in. The same call goes on where it was.
+        A folder in which every finished fold is stored, so that the same call resumes
+        an interrupted run.
     dask : str, default=None
-        Address of a Dask scheduler to send the work to.
+        Address of a Dask scheduler to submit the fits to.
     time_limit : float, default=None
-        Seconds after which nothing more is begun.
+        Seconds after which no further fit is started.
     progress : callable, default=None
-        ``tqdm`` or the like.
+        ``tqdm``, or a function that makes a similar progress bar.
     also : sequence of str or callable
-        Other metrics to tell of.
+        Other metrics to report.
     rope : float, default=0.01
-        Differences within it count as none.
+        Half-width of the region of practical equivalence: smaller differences count as
+        none.
 
     Returns
     -------
     comparison : Comparison
-        What was found.
+        The results.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare import built_in, compare_tables
+    >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+    >>> found.winner
+    'logistic'
     """
     names = check_methods(methods)
     check_options(
@@ -152,7 +176,7 @@ def compare_tables(
     )  # fmt: skip
     if len({table.name for table in tables}) < len(tables):
         raise ValueError("Two tables have the same name; give them different ones.")
-    parts = {table.name: splits(table, folds, repeats, seed) for table in tables}
+    splits = {table.name: make_splits(table, folds, repeats, seed) for table in tables}
     settings = {
         "data": {table.name: table.fingerprint() for table in tables},
         "metric": metric_name(metric),
@@ -163,11 +187,11 @@ def compare_tables(
         "sk_anyloss": sk_anyloss.__version__,
     }
     store = Store(None if output is None else Path(output), settings)
-    done = run(
+    done = run_folds(
         tables,
         names,
         metric,
-        parts,
+        splits,
         store,
         seed=seed,
         n_jobs=n_jobs,
@@ -177,86 +201,3 @@ def compare_tables(
     )
     shown = {**settings, "methods": ", ".join(names), "rope": rope}
     return Comparison(tables, done, names, metric, also, shown, rope)
-
-
-def check_options(
-    metric: str | Metric,
-    also: Sequence[str | Metric],
-    *,
-    folds: int,
-    repeats: int,
-    seed: int,
-    n_jobs: int | None,
-    time_limit: float | None,
-    rope: float,
-) -> None:
-    """Refuse options that cannot be used, before any work is done.
-
-    Examples
-    --------
-    >>> from sk_anyloss.compare.core import check_options
-    >>> usual = {"repeats": 1, "seed": 0, "n_jobs": 1, "time_limit": None, "rope": 0.01}
-    >>> check_options("f1", ["mcc"], folds=1, **usual)
-    Traceback (most recent call last):
-    ...
-    ValueError: folds must be a whole number of at least 2, got 1.
-    """
-    if isinstance(get_metric(metric), Curve):
-        raise ValueError(
-            f"metric={metric!r} is about all thresholds, and methods are compared by "
-            "what they decide; take one such as 'f1', 'gmean' or 'mcc'."
-        )
-    for other in also:
-        get_metric(other)
-    whole = (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0))
-    for option, value, least in whole:
-        if not isinstance(value, numbers.Integral) or value < least:
-            raise ValueError(
-                f"{option} must be a whole number of at least {least}, got {value!r}."
-            )
-    if seed + repeats > MOST_SEEDS:
-        raise ValueError(f"seed must be below {MOST_SEEDS - repeats}, got {seed!r}.")
-    if n_jobs is not None and (
-        not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0
-    ):
-        raise ValueError(
-            "jobs (n_jobs) must be a number of processes, or -1 for all cores, got "
-            f"{n_jobs!r}."
-        )
-    if time_limit is not None and not _at_least_0(time_limit):
-        raise ValueError(
-            "time-limit (time_limit) must be a number of seconds of at least 0, got "
-            f"{time_limit!r}."
-        )
-    # A metric of one's own may have any scale.
-    most = 1.0 if isinstance(metric, str) else math.inf
-    if not _at_least_0(rope) or not rope <= most:
-        raise ValueError(
-            "rope, the differences that do not matter, must be a number from 0 to "
-            f"{most:g}, got {rope!r}."
-        )
-
-
-def _at_least_0(value: object) -> bool:
-    return isinstance(value, numbers.Real) and float(value) >= 0
-
-
-def check_methods(methods: Sequence[str] | str | None) -> list[str]:
-    """Names of methods, none of them twice.
-
-    Examples
-    --------
-    >>> from sk_anyloss.compare.core import check_methods
-    >>> check_methods(["bce", "anyloss", "bce"])
-    ['bce', 'anyloss']
-    """
-    if methods is None:
-        return default_methods()
-    if isinstance(methods, str):
-        methods = method_names() if methods == "all" else [methods]
-    names = list(dict.fromkeys(methods))
-    if not names:
-        raise ValueError("There is no method to compare; name at least one.")
-    for name in names:
-        get_method(name)
-    return names

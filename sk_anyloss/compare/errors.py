@@ -1,60 +1,90 @@
-"""What is said of input and output that cannot be used, in one sentence each."""
+"""Exceptions and warnings about input and output, and how their messages quote values.
+
+Each message is one sentence, since the command prints it as it is.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["OutputError", "TableError", "TableWarning", "no_column", "some"]
+__all__ = ["OutputError", "TableError", "TableWarning", "missing_column", "quote_some"]
 
-#: Characters of a value that a message quotes.
-QUOTED = 60
+#: Longest quotation of a value in a message, in characters.
+MAX_QUOTED = 60
 
 
 class TableError(ValueError):
-    """A table that cannot be compared on; the message is one sentence."""
+    """A table that cannot be used for a comparison."""
 
 
 class OutputError(ValueError):
-    """A file that cannot be written; the message is one sentence."""
+    """A file that cannot be written."""
 
 
 class TableWarning(UserWarning):
-    """Something noticed in a table; it stands in the notes of the table too."""
+    """Something to check in a table; the notes of the table have it too."""
 
 
-def some(values: Iterable[object], most: int = 8) -> str:
+def quote_some(values: Iterable[object], most: int = 8) -> str:
     """The first values, quoted and shortened, and how many more there are.
 
+    Parameters
+    ----------
+    values : iterable of object
+        Values to quote.
+    most : int, default=8
+        How many of them.
+
+    Returns
+    -------
+    text : str
+        The quoted values with commas between them.
+
     Examples
     --------
-    >>> from sk_anyloss.compare.errors import some
-    >>> some(["a", 2, 3.5], most=2)
+    >>> from sk_anyloss.compare.errors import quote_some
+    >>> quote_some(["a", 2, 3.5], most=2)
     "'a', 2 and 1 more"
     """
-    found = [_quoted(getattr(value, "item", lambda v=value: v)()) for value in values]
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+    # numpy's scalars have another repr than Python's.
+    quoted = [_quote(getattr(value, "item", lambda v=value: v)()) for value in values]
+    more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + more
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= QUOTED else f"{text[: QUOTED - 3]}..."
+    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 3]}..."
 
 
-def no_column(name: object, columns: Iterable[object], where: str) -> TableError:
-    """The error for a column that is not there, with the nearest one that is.
+def missing_column(name: object, columns: Iterable[object], where: str) -> TableError:
+    """The error for a column that does not exist, with the most similar one.
+
+    Parameters
+    ----------
+    name : object
+        The column that was asked for.
+    columns : iterable of object
+        The columns of the table.
+    where : str
+        What it was asked for, or where.
+
+    Returns
+    -------
+    error : TableError
+        To be raised.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.errors import no_column
-    >>> print(no_column("agee", ["Age", "y"], "to drop"))
+    >>> from sk_anyloss.compare.errors import missing_column
+    >>> print(missing_column("agee", ["Age", "y"], "to drop"))
     There is no column 'agee' to drop (did you mean 'Age'?); there are 'Age', 'y'.
     """
     columns = list(columns)
     known = {str(column).lower(): str(column) for column in columns}
-    near = difflib.get_close_matches(str(name).lower(), known, n=1)
-    hint = f" (did you mean {known[near[0]]!r}?)" if near else ""
+    similar = difflib.get_close_matches(str(name).lower(), known, n=1)
+    hint = f" (did you mean {known[similar[0]]!r}?)" if similar else ""
     return TableError(
-        f"There is no column {name!r} {where}{hint}; there are {some(columns)}."
+        f"There is no column {name!r} {where}{hint}; there are {quote_some(columns)}."
     )

@@ -1,11 +1,11 @@
-"""The methods that can be compared, by name. One line adds another."""
+"""Registry of the methods that can be compared, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from imblearn.ensemble import (
     BalancedRandomForestClassifier,
@@ -34,8 +34,10 @@ __all__ = [
     "unregister_method",
 ]
 
-#: ``build(metric, seed)`` makes an estimator for numbers without gaps.
-Build = Callable[[Any, int], BaseEstimator]
+#: ``build(metric, seed)`` makes a classifier for numbers without missing values.
+Build: TypeAlias = Callable[[str | Metric, int], BaseEstimator]
+#: Makes a classifier from its parameters.
+MakeClassifier: TypeAlias = Callable[..., BaseEstimator]
 
 
 @dataclass(frozen=True)
@@ -45,71 +47,99 @@ class Method:
     Parameters
     ----------
     name : str
-        What it is asked for by.
+        Name by which it is selected.
     title : str
-        What tables and pictures call it.
+        Name in tables and figures.
     build : callable
-        ``build(metric, seed)`` makes the estimator.
-    ours : bool
-        Whether it trains on the metric.
-    usual : bool
-        Whether it is among those that are compared by default.
+        ``build(metric, seed)`` makes the classifier.
+    optimizes_metric : bool, default=False
+        Whether it is trained on the metric itself; verdicts compare such a method with
+        the others.
+    default : bool, default=False
+        Whether it is compared by default.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare import get_method
+    >>> get_method("anyloss").optimizes_metric
+    True
     """
 
     name: str
     title: str
     build: Build
-    ours: bool = False
-    usual: bool = False
+    optimizes_metric: bool = False
+    default: bool = False
 
 
 _REGISTRY: dict[str, Method] = {}
 
 
 def register_method(
-    name: str, build: Build, title: str | None = None, **flags: bool
+    name: str,
+    build: Build,
+    title: str | None = None,
+    *,
+    optimizes_metric: bool = False,
+    default: bool = False,
 ) -> Method:
-    """Add a method.
+    """Register a method, or replace the one of that name.
 
     Parameters
     ----------
     name : str
-        What it is asked for by.
+        Name by which it is selected.
     build : callable
-        ``build(metric, seed)`` makes an estimator for numbers without gaps.
+        ``build(metric, seed)`` makes a classifier for numeric features without missing
+        values.
     title : str, default=None
-        What tables and pictures call it; the name by default.
-    **flags
-        ``ours`` and ``usual``, as in :class:`Method`.
+        Name in tables and figures; ``name`` by default.
+    optimizes_metric : bool, default=False
+        Whether it is trained on the metric itself.
+    default : bool, default=False
+        Whether it is compared by default.
 
     Returns
     -------
     method : Method
-        As it is now known.
+        The registered method.
 
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sk_anyloss.compare.methods import register_method, unregister_method
+    >>> from sk_anyloss.compare import register_method, unregister_method
     >>> register_method("naive_bayes", lambda metric, seed: GaussianNB()).title
     'naive_bayes'
     >>> unregister_method("naive_bayes")
     """
-    _REGISTRY[name] = Method(name, title or name, build, **flags)
+    _REGISTRY[name] = Method(name, title or name, build, optimizes_metric, default)
     return _REGISTRY[name]
 
 
 def unregister_method(name: str) -> None:
-    """Take a method out again."""
+    """Remove a method from the registry.
+
+    Parameters
+    ----------
+    name : str
+        Name of a registered method.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sk_anyloss.compare import register_method, unregister_method
+    >>> method = register_method("naive_bayes", lambda metric, seed: GaussianNB())
+    >>> unregister_method("naive_bayes")
+    """
     del _REGISTRY[name]
 
 
 def method_names() -> list[str]:
-    """Names of all methods, in the order of their kinds.
+    """Names of all methods, in the order of registration.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods import method_names
+    >>> from sk_anyloss.compare import method_names
     >>> method_names()[:3]
     ['anyloss_cv', 'anyloss', 'sol']
     """
@@ -117,23 +147,33 @@ def method_names() -> list[str]:
 
 
 def default_methods() -> list[str]:
-    """Names of those that are compared unless one says otherwise.
+    """Names of the methods that are compared by default.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods import default_methods
+    >>> from sk_anyloss.compare import default_methods
     >>> len(default_methods())
     12
     """
-    return [name for name, method in _REGISTRY.items() if method.usual]
+    return [name for name, method in _REGISTRY.items() if method.default]
 
 
 def get_method(name: str) -> Method:
-    """The method of that name.
+    """The method of a name.
+
+    Parameters
+    ----------
+    name : str
+        Name of a registered method.
+
+    Returns
+    -------
+    method : Method
+        The method.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods import get_method
+    >>> from sk_anyloss.compare import get_method
     >>> get_method("histgb_threshold").title
     'HistGB, tuned threshold'
     """
@@ -154,32 +194,32 @@ HistGB = HistGradientBoostingClassifier
 
 
 def _register_all() -> None:
-    def ours(name: str, title: str, usual: bool = False, **params: Any) -> None:
+    def anyloss(name: str, title: str, default: bool = False, **params: Any) -> None:
         def build(metric: str | Metric, seed: int) -> BaseEstimator:
             return AnyLossClassifier(metric, random_state=seed, **params)
 
-        register_method(name, build, title, ours=True, usual=usual)
+        register_method(name, build, title, optimizes_metric=True, default=default)
 
-    def network(name: str, title: str, usual: bool = False) -> None:
+    def baseline(name: str, title: str, default: bool = False) -> None:
         def build(metric: str | Metric, seed: int) -> BaseEstimator:
             return get_baseline(name, metric, random_state=seed)
 
-        register_method(name, build, title, usual=usual)
+        register_method(name, build, title, default=default)
 
     register_method(
         "anyloss_cv",
         lambda metric, seed: AnyLossClassifierCV(metric, random_state=seed),
         "AnyLossCV",
-        ours=True,
-        usual=True,
+        optimizes_metric=True,
+        default=True,
     )
-    ours("anyloss", "AnyLoss", usual=True)
-    ours("sol", "SOL (cosine step)", step="cosine")
-    ours("soft_sets", "soft sets (linear step)", step="linear")
-    ours("soft_f1", "soft counts (identity step)", step="identity")
-    network("bce", "BCE")
-    network("mse", "MSE")
-    network("bce_class_weight", "BCE, class weights", usual=True)
+    anyloss("anyloss", "AnyLoss", default=True)
+    anyloss("sol", "SOL (cosine step)", step="cosine")
+    anyloss("soft_sets", "soft sets (linear step)", step="linear")
+    anyloss("soft_f1", "soft counts (identity step)", step="identity")
+    baseline("bce", "BCE")
+    baseline("mse", "MSE")
+    baseline("bce_class_weight", "BCE, class weights", default=True)
     register_method(
         "surrogate_fbeta",
         lambda metric, seed: AnyLossClassifier(
@@ -187,57 +227,63 @@ def _register_all() -> None:
         ),
         "surrogate F-beta",
     )
-    network("bce_smote", "BCE + SMOTE", usual=True)
-    network("bce_borderline_smote", "BCE + Borderline-SMOTE")
-    network("bce_adasyn", "BCE + ADASYN")
-    network("bce_over", "BCE + over-sampling")
-    network("bce_under", "BCE + under-sampling", usual=True)
-    network("bce_smote_enn", "BCE + SMOTE-ENN")
-    network("bce_threshold", "BCE, tuned threshold")
-    families: dict[str, tuple[str, Callable[..., BaseEstimator], Any]] = {
+    baseline("bce_smote", "BCE + SMOTE", default=True)
+    baseline("bce_borderline_smote", "BCE + Borderline-SMOTE")
+    baseline("bce_adasyn", "BCE + ADASYN")
+    baseline("bce_over", "BCE + over-sampling")
+    baseline("bce_under", "BCE + under-sampling", default=True)
+    baseline("bce_smote_enn", "BCE + SMOTE-ENN")
+    baseline("bce_threshold", "BCE, tuned threshold")
+    families: dict[str, tuple[str, MakeClassifier, MakeClassifier]] = {
         "logistic": ("logistic", _logistic, _scaled),
         "histgb": ("HistGB", HistGB, make_pipeline),
     }
-    for name, (title, make, pipeline) in families.items():
-        _register_family(name, title, make, pipeline)
+    for name, (title, make, make_pipe) in families.items():
+        _register_family(name, title, make, make_pipe)
     for name, title, kind in (
         ("balanced_forest", "balanced forest", BalancedRandomForestClassifier),
         ("easy_ensemble", "EasyEnsemble", EasyEnsembleClassifier),
         ("rusboost", "RUSBoost", RUSBoostClassifier),
     ):
-        build = partial(_seeded, kind)
-        register_method(name, build, title, usual=name != "rusboost")
+        build = partial(_build_with_seed, kind)
+        register_method(name, build, title, default=name != "rusboost")
 
 
-def _seeded(kind: Any, metric: str | Metric, seed: int) -> BaseEstimator:
-    return kind(random_state=seed)
+def _build_with_seed(
+    make: MakeClassifier, metric: str | Metric, seed: int
+) -> BaseEstimator:
+    return make(random_state=seed)
 
 
 def _register_family(
-    name: str, title: str, make: Callable[..., BaseEstimator], pipeline: Any
+    name: str, title: str, make: MakeClassifier, make_pipe: MakeClassifier
 ) -> None:
-    """Plain, balanced, behind SMOTE, and with a tuned threshold."""
-    register_method(name, lambda metric, seed: pipeline(make(random_state=seed)), title)
+    """Register a classifier as it is, balanced, with SMOTE and a tuned threshold."""
+    register_method(
+        name, lambda metric, seed: make_pipe(make(random_state=seed)), title
+    )
     register_method(
         f"{name}_balanced",
-        lambda metric, seed: pipeline(make(class_weight="balanced", random_state=seed)),
+        lambda metric, seed: make_pipe(
+            make(class_weight="balanced", random_state=seed)
+        ),
         f"{title}, balanced",
-        usual=True,
+        default=True,
     )
     register_method(
         f"{name}_smote",
-        # It looks for neighbours, so columns must be on one scale.
+        # SMOTE uses distances, so the features must be on one scale.
         lambda metric, seed: _scaled(SMOTE(random_state=seed), make(random_state=seed)),
         f"{title} + SMOTE",
-        usual=name == "histgb",
+        default=name == "histgb",
     )
     register_method(
         f"{name}_threshold",
         lambda metric, seed: tuned_threshold(
-            pipeline(make(random_state=seed)), metric, random_state=seed
+            make_pipe(make(random_state=seed)), metric, random_state=seed
         ),
         f"{title}, tuned threshold",
-        usual=True,
+        default=True,
     )
 
 

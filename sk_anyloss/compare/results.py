@@ -1,18 +1,17 @@
-"""What a comparison found: scores, table, ranks and verdict."""
+"""Scores, ranking and verdicts of a comparison."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.run.store import Fold
+from sk_anyloss.compare.report.text import format_results, metric_title
+from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
 from sk_anyloss.metrics import Metric, get_metric, metric_name
@@ -20,68 +19,41 @@ from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.scoring import evaluate, evaluate_logits
 
-__all__ = ["ALSO", "Results", "shown"]
+__all__ = ["ALSO", "Results"]
 
-#: What else is told of every method.
+#: Metrics that are reported besides the one that methods are compared by.
 ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
-SHOWN = {
-    "f1": "F1",
-    "gmean": "G-mean",
-    "balanced_accuracy": "balanced accuracy",
-    "mcc": "MCC",
-}
-
-
-def shown(metric: str | Metric) -> str:
-    """What a metric is called in sentences and pictures.
-
-    Examples
-    --------
-    >>> from sk_anyloss.compare.results import shown
-    >>> shown("gmean"), shown("recall")
-    ('G-mean', 'recall')
-    """
-    name = metric_name(metric)
-    return SHOWN.get(name, name.replace("_", " "))
-
-
-def _plus_minus() -> str:
-    """The sign, or what stands for it on a terminal that does not have it."""
-    try:
-        "±".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except (UnicodeError, LookupError):
-        return "+/-"
-    return "±"
 
 
 class Results:
-    """What :func:`sk_anyloss.compare.compare` found.
+    """Results of :func:`sk_anyloss.compare.compare`.
 
     Parameters
     ----------
     tables : sequence of Table
         The data sets.
     folds : sequence of Fold
-        What every method did on every fold.
+        Predictions of every method on every fold.
     methods : sequence of str
-        Their names.
+        Names of the methods.
     metric : str or callable
-        What is compared.
+        The metric that they are compared by.
     also : sequence of str or callable
-        Other metrics to tell of.
+        Other metrics to report.
     settings : dict
-        What was asked for.
+        Settings of the comparison.
     rope : float
-        Differences within it count as none.
+        Half-width of the region of practical equivalence.
 
     Attributes
     ----------
     results : DataFrame
-        A row a data set, method, fold and metric.
+        One row per data set, method, fold and metric.
     table : DataFrame
-        A row a method, the best one first: mean and deviation of the metric, mean rank
-        over the folds, means of the other metrics, median time of a fit, the pooled
-        confusion matrix, and how many folds failed.
+        One row per method, the best one first: mean and standard deviation of the
+        metric, mean rank over the folds, means of the other metrics, median time of a
+        fit, the confusion matrix summed over the folds, and the number of failed
+        folds.
     winner : str
         The method with the best mean.
     """
@@ -93,59 +65,59 @@ class Results:
         methods: Sequence[str],
         metric: str | Metric,
         also: Sequence[str | Metric] = ALSO,
-        settings: dict[str, Any] | None = None,
+        settings: Settings | None = None,
         rope: float = 0.01,
     ) -> None:
         self.tables, self.methods, self.metric = list(tables), list(methods), metric
-        places = {name: i for i, name in enumerate(methods)}
-        self.folds = sorted(folds, key=lambda f: (f.data, f.fold, places[f.method]))
+        order = {name: i for i, name in enumerate(methods)}
+        self.folds = sorted(folds, key=lambda f: (f.data, f.fold, order[f.method]))
         self.metrics = {metric_name(other): other for other in (metric, *also)}
         self.settings, self.rope = settings or {}, rope
 
     @property
-    def name(self) -> str:
-        """The metric, as it is called in sentences."""
-        return shown(self.metric)
+    def metric_title(self) -> str:
+        """The metric that methods are compared by, as it is printed."""
+        return metric_title(self.metric)
 
     @property
-    def others(self) -> list[str]:
-        """Names of the metrics that are told of beside the one compared by."""
+    def other_metrics(self) -> list[str]:
+        """Names of the metrics that are reported besides that one."""
         return [name for name in self.metrics if name != metric_name(self.metric)]
 
     @cached_property
     def results(self) -> pd.DataFrame:
-        """A row a data set, method, fold and metric."""
+        """One row per data set, method, fold and metric."""
         rows = []
         for fold in self.folds:
-            # Without counts, a fold that failed has the columns all the same.
+            # A failed fold has no counts, but the same columns.
             numbers: list[float] = [*fold.counts] or [np.nan] * 4
             counts = dict(zip(("tn", "fp", "fn", "tp"), numbers, strict=True))
-            facts = {"data": fold.data, "method": fold.method, "fold": fold.fold}
+            key = {"data": fold.data, "method": fold.method, "fold": fold.fold}
             for name, metric in self.metrics.items():
                 score = np.nan if fold.failed else self._score(fold, metric)
                 rest = {"seconds": fold.seconds, **counts, "failed": fold.failed}
-                rows.append({**facts, "metric": name, "score": score, **rest})
+                rows.append({**key, "metric": name, "score": score, **rest})
         return pd.DataFrame(rows)
 
     def _score(self, fold: Fold, metric: str | Metric) -> float:
-        """From the decisions on a fold or, over all thresholds, from its scores."""
+        """From the counts of a fold or, for a metric over thresholds, its scores."""
         if not isinstance(get_metric(metric), Curve):
             return float(evaluate(metric, Counts(*map(float, fold.counts))))
         (table,) = (table for table in self.tables if table.name == fold.data)
         return evaluate_logits(metric, fold.scores, table.y[fold.rows])
 
     def scores(self, data: str | None = None) -> pd.DataFrame:
-        """Scores of the metric: a row a fold, a column a method.
+        """Scores of the metric: one row per fold, one column per method.
 
         Parameters
         ----------
         data : str, default=None
-            Which data set; all by default.
+            Name of a data set; all by default.
 
         Returns
         -------
         scores : DataFrame
-            NaN where a method has failed or has not been run.
+            NaN where a method failed or was not run.
         """
         rows = self.results[self.results["metric"] == metric_name(self.metric)]
         if data is not None:
@@ -153,47 +125,47 @@ class Results:
         table = rows.pivot(index=["data", "fold"], columns="method", values="score")
         return table.reindex(columns=self.methods)
 
-    def table_of(self, data: str | None = None) -> pd.DataFrame:
+    def ranking(self, data: str | None = None) -> pd.DataFrame:
         """As ``table``, for one data set.
 
         Parameters
         ----------
         data : str, default=None
-            Which one; all by default.
+            Name of a data set; all by default.
 
         Returns
         -------
-        table : DataFrame
-            A row a method, the best one first.
+        ranking : DataFrame
+            One row per method, the best one first.
         """
         scores = self.scores(data)
         rows = self.results if data is None else self.results.query("data == @data")
-        # All of them, also where no fold of a data set is finished.
+        # Every method, also if none of its folds on a data set is finished.
         means = rows.pivot_table(
             index="method", columns="metric", values="score", dropna=False
         ).reindex(index=self.methods, columns=list(self.metrics))
         own = rows[rows["metric"] == metric_name(self.metric)]
         by_method = own.assign(failed=own["failed"] != "").groupby("method")
         counts = by_method[["tn", "fp", "fn", "tp", "failed"]].sum()
-        table = pd.DataFrame(
+        ranking = pd.DataFrame(
             {
                 "title": [get_method(name).title for name in self.methods],
                 "mean": scores.mean(),
                 "std": scores.std(ddof=0),
                 "rank": scores.rank(axis=1, ascending=False).mean(),
-                **{name: means[name] for name in self.others},
+                **{name: means[name] for name in self.other_metrics},
                 "seconds": by_method["seconds"].median(),
                 **counts.reindex(self.methods, fill_value=0).astype(int),
             },
             index=self.methods,
         )
-        table.index.name = "method"
-        return table.sort_values(["mean", "rank"], ascending=[False, True])
+        ranking.index.name = "method"
+        return ranking.sort_values(["mean", "rank"], ascending=[False, True])
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a method, the best one first."""
-        return self.table_of()
+        """One row per method over all data sets, the best one first."""
+        return self.ranking()
 
     @property
     def winner(self) -> str:
@@ -204,12 +176,12 @@ class Results:
         return str(best.index[0])
 
     def failures(self) -> list[str]:
-        """What failed, how often and why.
+        """Which methods failed, how often and why.
 
         Returns
         -------
         sentences : list of str
-            One a method and reason.
+            One per data set, method and reason.
         """
         failed = (fold for fold in self.folds if fold.failed)
         found = Counter((fold.data, fold.method, fold.failed) for fold in failed)
@@ -234,34 +206,36 @@ class Results:
         return "; ".join(f"{why} ({', '.join(who)})" for why, who in found.items())
 
     def verdicts(self, data: str | None = None) -> dict[str, Verdict]:
-        """The method to judge against every other one, the strongest other one first.
+        """One method against every other one, the strongest other one first.
+
+        That method is ``'anyloss_cv'`` if it was compared, else the best one that
+        optimises the metric, else the best one.
 
         Parameters
         ----------
         data : str, default=None
-            Which data set; all by default.
+            Name of a data set; all by default.
 
         Returns
         -------
-        verdicts : dict of name to Verdict
-            By the other method's name; from the Bayesian correlated t-test on one data
-            set, from the Bayesian sign test on several.
+        verdicts : dict of str to Verdict
+            By the name of the other method; from the Bayesian correlated t-test on one
+            data set, from the Bayesian sign test on several.
         """
         if data is None and len(self.tables) == 1:
             data = self.tables[0].name
-        scores, order = self.scores(data), list(self.table_of(data).index)
+        scores, order = self.scores(data), list(self.ranking(data).index)
         order = [name for name in order if scores[name].notna().any()]
         if not order:
             return {}
-        ours = [name for name in order if get_method(name).ours]
-        if "anyloss_cv" in ours:
-            ours = ["anyloss_cv"]
-        one = (ours or order)[0]
-        others = [name for name in order if name != one]
+        candidates = [name for name in order if get_method(name).optimizes_metric]
+        if "anyloss_cv" in candidates:
+            candidates = ["anyloss_cv"]
+        one = (candidates or order)[0]
         repeats = int(self.settings.get("repeats", 1))
         forward = {table.name for table in self.tables if table.time is not None}
         found = {}
-        for other in others:
+        for other in (name for name in order if name != one):
             both = scores[[one, other]].dropna()
             if data is None:
                 both = both.groupby(level="data").mean()
@@ -269,69 +243,46 @@ class Results:
                 continue
             pair = both[one].to_numpy(), both[other].to_numpy()
             if data is None:
-                chances = judge_many(*pair, self.rope)
+                probabilities = judge_many(*pair, self.rope)
             else:
-                whole = len(both) == len(scores)
-                runs = repeats if whole else 1
-                chances = judge(*pair, self.rope, runs, data in forward)
+                complete = len(both) == len(scores)
+                runs = repeats if complete else 1
+                probabilities = judge(*pair, self.rope, runs, data in forward)
             mean = float((pair[0] - pair[1]).mean())
             titles = get_method(one).title, get_method(other).title
-            found[other] = Verdict(*titles, self.name, *chances, mean, self.rope)
+            found[other] = Verdict(
+                *titles, self.metric_title, *probabilities, mean, self.rope
+            )
         return found
 
     def verdict(self, data: str | None = None) -> str:
-        """The method to judge against the strongest other one, in a sentence.
+        """The verdict against the strongest method that does not optimise the metric.
 
         Parameters
         ----------
         data : str, default=None
-            Which data set; all by default.
+            Name of a data set; all by default.
 
         Returns
         -------
         sentence : str
-            Which of the two is better, with what probability and by how much.
+            Which of the two methods is better, with what probability and by how much.
         """
         found = self.verdicts(data)
         if not found:
             return "There are too few finished folds for a verdict."
-        others = [name for name in found if not get_method(name).ours]
+        others = [name for name in found if not get_method(name).optimizes_metric]
         return str(found[(others or list(found))[0]])
 
     def text(self) -> str:
-        """The table and the verdict for a terminal.
+        """Ranking and verdict of every data set, for a terminal.
 
         Returns
         -------
         text : str
-            Some lines.
+            Several lines.
         """
-        lines = []
-        several = len(self.tables) > 1
-        for table in self.tables:
-            lines += [table.describe(), "", self._rows(table.name), ""]
-            lines += [self.verdict(table.name), ""]
-        if several:
-            lines += [f"All {len(self.tables)} data sets", "", self._rows(None), ""]
-            lines += [self.verdict(), ""]
-        return "\n".join(lines + self.failures()).rstrip()
-
-    def _rows(self, data: str | None) -> str:
-        found, sign = self.table_of(data), _plus_minus()
-        width = max(len(title) for title in found["title"])
-        heads = [self.name, "rank", *map(shown, self.others), "s/fit"]
-        widths = [15, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
-        pairs = list(zip(heads, widths, strict=True))
-        lines = ["  " + " " * width + "".join(f"{h:>{w}}" for h, w in pairs)]
-        for title, row in zip(found["title"], found.to_dict("records"), strict=True):
-            cells = [f"{row['mean']:.3f} {sign} {row['std']:.3f}", f"{row['rank']:.1f}"]
-            cells += [f"{row[name]:.3f}" for name in self.others]
-            cells.append(f"{row['seconds']:.2f}")
-            shares = zip(cells, widths, strict=True)
-            failed = f"  {row['failed']} failed" if row["failed"] else ""
-            line = f"  {title:<{width}}" + "".join(f"{c:>{w}}" for c, w in shares)
-            lines.append(line + failed)
-        return "\n".join(lines)
+        return format_results(self)
 
     def __repr__(self) -> str:
         return self.text()

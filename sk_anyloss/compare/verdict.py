@@ -1,4 +1,9 @@
-"""Who wins, how surely, and by how much, in a sentence."""
+"""Bayesian comparison of two methods, and its result in a sentence.
+
+Benavoli, Corani, Demsar and Zaffalon (2017), "Time for a change: a tutorial for
+comparing multiple classifiers through Bayesian analysis", JMLR 18(77), describe both
+tests; differences within the region of practical equivalence (ROPE) count as none.
+"""
 
 from __future__ import annotations
 
@@ -6,85 +11,103 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["Verdict", "judge", "judge_many"]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a Bayesian test says of two methods.
+    """Result of a Bayesian comparison of two methods.
 
     Parameters
     ----------
-    one, other : str
-        What the methods are called.
+    method, other : str
+        Titles of the two methods.
     metric : str
-        What they are compared by.
-    better, alike, worse : float
-        Probabilities that the first is better than the other by more than the region
-        of practical equivalence, within it, or worse by more.
+        Title of the metric that they are compared by.
+    better, equivalent, worse : float
+        Probabilities that the first method is better by more than the region of
+        practical equivalence, that the two are practically equivalent, and that the
+        first is worse by more.
     difference : float
-        Mean of the first less mean of the other.
+        Mean of the first method minus mean of the other.
     rope : float
-        The region of practical equivalence.
+        Half-width of the region of practical equivalence.
 
     Examples
     --------
     >>> from sk_anyloss.compare.verdict import Verdict
     >>> print(Verdict("A", "B", "F1", 0.93, 0.05, 0.02, 0.041, 0.01))
-    A beats B on F1 with probability 0.93 (mean +0.041).
+    A beats B on F1 with probability 0.93 (mean difference +0.041).
     >>> print(Verdict("A", "B", "F1", 0.1, 0.2, 0.7, -0.02, 0.01))
-    A loses to B on F1 with probability 0.70 (mean -0.020).
+    A loses to B on F1 with probability 0.70 (mean difference -0.020).
     """
 
-    one: str
+    method: str
     other: str
     metric: str
     better: float
-    alike: float
+    equivalent: float
     worse: float
     difference: float
     rope: float
 
     def __str__(self) -> str:
-        mean = f"(mean {self.difference:+.3f})"
-        most = max(self.better, self.alike, self.worse)
-        if most < 0.5:
+        difference = f"mean difference {self.difference:+.3f}"
+        most_likely = max(self.better, self.equivalent, self.worse)
+        if most_likely < 0.5:
             return (
-                f"{self.one} or {self.other}, on {self.metric}: too few folds to say "
-                f"(better {self.better:.2f}, alike {self.alike:.2f}, worse "
-                f"{self.worse:.2f}) {mean}."
+                f"{self.method} against {self.other}, on {self.metric}: inconclusive "
+                f"(better {self.better:.2f}, practically equivalent "
+                f"{self.equivalent:.2f}, worse {self.worse:.2f}; {difference})."
             )
-        if most == self.alike:
+        if most_likely == self.equivalent:
             return (
-                f"{self.one} and {self.other} are alike on {self.metric}, within "
-                f"{self.rope:g}, with probability {self.alike:.2f} {mean}."
+                f"{self.method} and {self.other} are practically equivalent on "
+                f"{self.metric}, within {self.rope:g}, with probability "
+                f"{self.equivalent:.2f} ({difference})."
             )
-        word, chance = "beats", self.better
-        if most == self.worse:
-            word, chance = "loses to", self.worse
+        verb, probability = "beats", self.better
+        if most_likely == self.worse:
+            verb, probability = "loses to", self.worse
         return (
-            f"{self.one} {word} {self.other} on {self.metric} with probability "
-            f"{chance:.2f} {mean}."
+            f"{self.method} {verb} {self.other} on {self.metric} with probability "
+            f"{probability:.2f} ({difference})."
         )
 
 
 def judge(
-    one: np.ndarray,
-    other: np.ndarray,
+    one: ArrayLike,
+    other: ArrayLike,
     rope: float = 0.01,
     repeats: int = 1,
     forward: bool = False,
 ) -> tuple[float, float, float]:
     """Bayesian correlated t-test on the scores of the same folds of one data set.
 
-    Scores of folds are correlated, since they are of models trained on common samples.
-    Nadeau and Bengio (2003) widen the variance of their mean by the ratio of the
-    samples left out to those trained on, ``1 / (k - 1)`` for k folds. Of k folds that
-    look forward in time the i-th trains on i blocks and leaves one out: the mean ratio
-    is ``(1 + 1/2 + ... + 1/k) / k``, and the test is the more careful for it.
+    Scores of folds are correlated, since their training samples overlap. Nadeau and
+    Bengio (2003) increase the variance of their mean by the ratio of test to training
+    samples, ``1 / (k - 1)`` for k folds. The i-th of k folds forward in time trains on
+    i blocks and tests on one: the mean ratio is ``(1 + 1/2 + ... + 1/k) / k``, which
+    makes the test more conservative.
 
-    Returns the probabilities that the first is better, alike and worse.
+    Parameters
+    ----------
+    one, other : array-like of shape (n_folds,)
+        Scores of the two methods on the same folds.
+    rope : float, default=0.01
+        Half-width of the region of practical equivalence.
+    repeats : int, default=1
+        Number of repetitions of the cross-validation.
+    forward : bool, default=False
+        Whether the folds are forward in time.
+
+    Returns
+    -------
+    better, equivalent, worse : float
+        Probabilities that the first method is better, practically equivalent and
+        worse.
 
     Examples
     --------
@@ -99,7 +122,7 @@ def judge(
     difference = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
     if len(difference) < 2:
         raise ValueError("A verdict needs at least two folds that both have finished.")
-    if np.ptp(difference) == 0:  # No spread to draw conclusions from.
+    if np.ptp(difference) == 0:  # The t-test needs a positive variance.
         sign = int(difference[0] > rope) - int(difference[0] < -rope)
         return float(sign == 1), float(sign == 0), float(sign == -1)
     posterior = baycomp.CorrelatedTTest(
@@ -113,29 +136,40 @@ def judge(
 
 
 def judge_many(
-    one: np.ndarray, other: np.ndarray, rope: float = 0.01
+    one: ArrayLike, other: ArrayLike, rope: float = 0.01
 ) -> tuple[float, float, float]:
     """Bayesian sign test on the mean scores of several data sets.
 
-    Returns the probabilities that the first is better, alike and worse.
+    Parameters
+    ----------
+    one, other : array-like of shape (n_data_sets,)
+        Mean scores of the two methods on the same data sets.
+    rope : float, default=0.01
+        Half-width of the region of practical equivalence.
+
+    Returns
+    -------
+    better, equivalent, worse : float
+        Probabilities that the first method is better, practically equivalent and
+        worse.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sk_anyloss.compare.verdict import judge_many
-    >>> better, alike, worse = judge_many(np.full(9, 0.7), np.full(9, 0.6))
+    >>> better, equivalent, worse = judge_many(np.full(9, 0.7), np.full(9, 0.6))
     >>> better > 0.95
     True
     """
     import baycomp
 
-    found = baycomp.SignTest.probs(
+    probabilities = baycomp.SignTest.probs(
         np.asarray(one, float), np.asarray(other, float), rope=rope, random_state=0
     )
-    return _three(found)
+    return _three(probabilities)
 
 
-def _three(found: Sequence[float]) -> tuple[float, float, float]:
-    """With a rope of 0 there are two: nothing is alike."""
-    better, *alike, worse = map(float, found)
-    return better, sum(alike), worse
+def _three(probabilities: Sequence[float]) -> tuple[float, float, float]:
+    """With a ROPE of width 0, baycomp returns two: nothing is equivalent."""
+    better, *equivalent, worse = map(float, probabilities)
+    return better, sum(equivalent), worse

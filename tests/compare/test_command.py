@@ -1,8 +1,7 @@
-"""The command: what it prints and writes, how it ends, and that it goes on."""
+"""The command line: its output, its files, its exit codes, and resumed runs."""
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +12,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 
-from sk_anyloss.compare.cli import main
+from sk_anyloss.compare.cli.main import main
 from sk_anyloss.compare.methods import method_names
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.metrics import metric_names
-from tests.compare.test_compare import mixed
+from tests.compare.samples import mixed
 
 FAST = "anyloss,logistic_balanced,histgb"
 
@@ -36,23 +35,23 @@ def command(shop, output, *more):
 
 @pytest.fixture(scope="module")
 def results(shop, tmp_path_factory):
-    """A folder with everything that a run leaves."""
+    """The output folder of a finished run."""
     output = tmp_path_factory.mktemp("results")
     assert main(command(shop, output, "--quiet", "--save", "model")) == 0
     return output
 
 
-def test_it_prints_the_table_and_the_verdict(shop, tmp_path, capsys):
+def test_compare_prints_the_ranking_and_the_verdict(shop, tmp_path, capsys):
     assert main(command(shop, tmp_path)) == 0
     printed, bar = capsys.readouterr()
     assert "shop: 120 rows, 4 columns" in printed
-    assert "The rarer label, 'yes', is taken as the positive one." in printed
+    assert "The rarer label, 'yes', is taken as the positive class." in printed
     assert re.search(r"AnyLoss .* on F1", printed)
     assert "9/9" in bar
     assert f"Report: {tmp_path / 'report.html'}" in printed
 
 
-def test_it_leaves_results_pictures_and_a_page(results):
+def test_compare_writes_results_and_figures(results):
     table = pd.read_csv(results / "results.csv", keep_default_na=False)
     assert len(table) == 3 * 3 * 6
     assert set(table["method"]) == set(FAST.split(","))
@@ -61,12 +60,12 @@ def test_it_leaves_results_pictures_and_a_page(results):
     )
     for name in ("scores", "precision_recall", "confusion", "time"):
         for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-            picture = (results / "pictures" / f"{name}.{kind}").read_bytes()
-            assert picture.startswith(start)
-            assert len(picture) > 5_000
+            figure = (results / "pictures" / f"{name}.{kind}").read_bytes()
+            assert figure.startswith(start)
+            assert len(figure) > 5_000
 
 
-def test_the_page_needs_nothing_else(results):
+def test_the_report_is_self_contained(results):
     page = (results / "report.html").read_text(encoding="utf-8")
     assert not re.findall(r"(?:src|href|srcset)=\"(?!data:)", page)
     assert "url(" not in page
@@ -74,10 +73,10 @@ def test_the_page_needs_nothing_else(results):
     assert "scikit-learn" in page
 
 
-def test_the_stored_model_labels_new_rows(shop, results, tmp_path, capsys):
+def test_predict_labels_new_samples(shop, results, tmp_path, capsys):
     new = tmp_path / "new.csv"
-    rows = mixed().drop(columns="left").assign(other="not used")
-    rows[sorted(rows.columns)].to_csv(new, index=False)
+    samples = mixed().drop(columns="left").assign(other="not used")
+    samples[sorted(samples.columns)].to_csv(new, index=False)
     output = tmp_path / "labelled.csv"
     words = ["predict", str(results / "model"), str(new), "--output", str(output)]
     assert main(words) == 0
@@ -95,21 +94,23 @@ def test_the_stored_model_labels_new_rows(shop, results, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows.drop(columns=["gaps", "size"]), "lack .*: size, gaps"),
+        (lambda frame: frame.drop(columns=["gaps", "size"]), "lack .*: size, gaps"),
         (
-            lambda rows: rows.assign(size="much"),
+            lambda frame: frame.assign(size="much"),
             "'size' held numbers .* now holds 'much'",
         ),
     ],
 )
-def test_new_rows_of_another_shape(results, tmp_path, change, message, capsys):
+def test_predict_refuses_samples_with_other_columns(
+    results, tmp_path, change, message, capsys
+):
     new = tmp_path / "new.csv"
     change(mixed().drop(columns="left")).to_csv(new, index=False)
     assert main(["predict", str(results / "model"), str(new)]) == 2
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_a_model_that_is_none(results, tmp_path, capsys):
+def test_predict_refuses_files_that_are_not_models_or_data(results, tmp_path, capsys):
     new = tmp_path / "new.csv"
     mixed().to_csv(new, index=False)
     assert main(["predict", str(tmp_path / "none"), str(new)]) == 2
@@ -123,14 +124,14 @@ def test_a_model_that_is_none(results, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--folds", "99"], "99 folds need at least 99 rows of each class"),
+        (["--folds", "99"], "99 folds need at least 99 samples of each class"),
         (["--metric", "f-one"], "Unknown metric 'f-one'"),
         (["--methods", "none"], "Unknown method 'none'"),
         (["--also", "f1,nothing"], "Unknown metric 'nothing'"),
         (["--positive", "maybe"], "'maybe' is not in the target"),
     ],
 )
-def test_bad_words_end_with_a_sentence(shop, tmp_path, capsys, more, message):
+def test_invalid_options_end_with_one_sentence(shop, tmp_path, capsys, more, message):
     output = tmp_path / "output"
     assert main(command(shop, output, "--quiet", *more)) == 2
     error = capsys.readouterr().err
@@ -139,7 +140,7 @@ def test_bad_words_end_with_a_sentence(shop, tmp_path, capsys, more, message):
     assert not (output / "report.html").exists()
 
 
-def test_a_dask_scheduler_that_is_not_there(shop, tmp_path, capsys, monkeypatch):
+def test_an_unreachable_dask_scheduler_is_reported(shop, tmp_path, capsys, monkeypatch):
     distributed = pytest.importorskip("distributed")
     client = distributed.Client
 
@@ -153,11 +154,11 @@ def test_a_dask_scheduler_that_is_not_there(shop, tmp_path, capsys, monkeypatch)
     assert not (tmp_path / "report.html").exists()
 
 
-def test_a_model_of_plain_numbers(tmp_path):
+def test_a_model_fitted_on_an_array_predicts_a_csv_file(tmp_path):
     X, y = make_classification(200, 6, weights=[0.8], random_state=0)
-    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    np.savez(tmp_path / "samples.npz", X=X, y=y)
     pd.DataFrame(X, columns=[f"x{i}" for i in range(6)]).to_csv(tmp_path / "new.csv")
-    words = ["compare", str(tmp_path / "rows.npz"), "--methods", "anyloss,soft_f1"]
+    words = ["compare", str(tmp_path / "samples.npz"), "--methods", "anyloss,soft_f1"]
     words += ["--folds", "2", "--output", str(tmp_path), "--quiet", "--save", "m"]
     assert main([*words, "--jobs", "1"]) == 0
     out = tmp_path / "out.csv"
@@ -166,32 +167,32 @@ def test_a_model_of_plain_numbers(tmp_path):
     assert (pd.read_csv(out)["label"] == y).mean() > 0.8
 
 
-def test_a_model_is_made_for_one_set(shop, tmp_path, capsys):
+def test_save_takes_one_data_set(shop, tmp_path, capsys):
     words = command(shop, tmp_path, "--save", "model")
     assert main([*words[:2], str(shop), *words[2:]]) == 2
     assert "--save takes one data set" in capsys.readouterr().err
 
 
-def test_help_and_list(capsys):
+def test_help_and_list_are_printed(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["compare", "--help"])
     assert ended.value.code == 0
-    assert "goes on where it was" in capsys.readouterr().out
+    assert "The same command resumes" in capsys.readouterr().out
     assert main(["compare", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in method_names() + metric_names())
 
 
-def test_interrupted_by_hand(shop, tmp_path, capsys, monkeypatch):
+def test_an_interrupted_run_exits_with_130(shop, tmp_path, capsys, monkeypatch):
     def interrupt(store, fold):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Store, "keep", interrupt)
+    monkeypatch.setattr(Store, "save", interrupt)
     assert main(command(shop, tmp_path, "--quiet")) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command resumes" in capsys.readouterr().err
 
 
-def test_killed_in_the_middle_it_goes_on_to_the_same_results(shop, results, tmp_path):
+def test_a_killed_run_resumes_with_the_same_results(shop, results, tmp_path):
     words = [sys.executable, "-m", "sk_anyloss", *command(shop, tmp_path, "--quiet")]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     folds = tmp_path / "folds"
@@ -215,93 +216,35 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_results(shop, results, tmp_
     pd.testing.assert_frame_equal(one, other)
 
 
-def test_a_dask_cluster_that_loses_a_worker_finds_the_same(tmp_path):
+def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
     distributed = pytest.importorskip("distributed")
     X, y = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
-    path = tmp_path / "rows.npz"
+    path = tmp_path / "samples.npz"
     np.savez(path, X=X, y=y)
     words = ["compare", str(path), "--methods", FAST, "--folds", "4", "--quiet"]
     assert main([*words, "--jobs", "1", "--output", str(tmp_path / "here")]) == 0
-    kept, killed = Store.keep, []
+    save, killed = Store.save, []
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
         host="127.0.0.1",
     ) as cluster:  # fmt: skip
 
-        def keep(store, fold):
-            kept(store, fold)
+        def save_and_kill(store, fold):
+            save(store, fold)
             if not killed:
                 worker = next(iter(cluster.workers.values()))
                 killed.append(worker.pid)
                 os.kill(worker.pid, signal.SIGKILL)
 
-        Store.keep = keep
+        Store.save = save_and_kill
         try:
             address = cluster.scheduler_address
             there = str(tmp_path / "there")
             assert main([*words, "--dask", address, "--output", there]) == 0
         finally:
-            Store.keep = kept
+            Store.save = save
     assert killed
     for one in (tmp_path / "here" / "folds").iterdir():
         a, b = np.load(one), np.load(tmp_path / "there" / "folds" / one.name)
         for name in ("rows", "scores"):
             np.testing.assert_array_equal(a[name], b[name])
-
-
-@pytest.fixture(scope="module")
-def page(results):
-    """The report, open in a browser."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser")
-    driver = shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("There is no Chromium with its driver on this machine.")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=driver)
-    browser = webdriver.Chrome(options=options, service=service)
-    browser.get((results / "report.html").as_uri())
-    yield browser
-    browser.quit()
-
-
-def test_the_page_has_no_error_in_a_browser(page):
-    assert page.get_log("browser") == []
-
-
-def test_every_picture_is_visible(page):
-    pictures = page.find_elements("tag name", "img")
-    assert len(pictures) == 4
-    for picture in pictures:
-        assert picture.is_displayed()
-        assert page.execute_script("return arguments[0].naturalWidth", picture) > 100
-
-
-def test_a_click_sorts_the_table(page):
-    def column(number):
-        cells = page.find_elements("css selector", f"tbody td:nth-child({number})")
-        return [float(cell.get_attribute("data-key")) for cell in cells]
-
-    heads = page.find_elements("css selector", "thead th")
-    heads[4].click()
-    assert column(5) == sorted(column(5), reverse=True)
-    heads[4].click()
-    assert column(5) == sorted(column(5))
-    assert heads[4].get_attribute("aria-sort") == "ascending"
-    heads[1].click()
-    names = [e.text for e in page.find_elements("css selector", "tbody th")]
-    assert names == sorted(names, key=str.lower, reverse=True)
-
-
-@pytest.mark.parametrize("width", [390, 1200])
-def test_the_page_fits_a_phone_and_a_desk(page, width):
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": True}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    wide = page.execute_script("return document.documentElement.scrollWidth")
-    assert wide <= width
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,1 +1,1 @@
-"""Folds of a comparison, and those on which a method tunes itself."""
+"""Folds on which methods are compared, and inner folds on which they are tuned."""

@@ -1,4 +1,4 @@
-"""Folds on which methods are compared."""
+"""Outer folds, on which methods are compared."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss._compat import shuffled_group_folds
 from sk_anyloss.compare.errors import TableError
-from sk_anyloss.compare.folds.inner import (
+from sk_anyloss.compare.folds.splits import (
     Splits,
+    encode_groups,
     forward_splits,
-    group_codes,
     have_both_classes,
 )
 from sk_anyloss.compare.tables.table import Table
 
-__all__ = ["describe_folds", "splits"]
+__all__ = ["describe_folds", "make_splits"]
 
 
-def splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Splits:
+def make_splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Splits:
     """Stratified folds; of whole groups, or forward in time, if the table has them.
 
     Parameters
@@ -28,73 +28,72 @@ def splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Splits:
     folds : int
         Number of folds.
     repeats : int, default=1
-        How often to split anew.
+        Number of repetitions, each with another shuffle.
     seed : int, default=0
-        Of the order in which samples are shuffled.
+        Seed of the first shuffle.
 
     Returns
     -------
     splits : list of pairs of ndarray of int
-        Samples to train on, and samples left out; both have both classes.
+        Indices of the training and of the test samples; both have both classes.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.folds.outer import splits
-    >>> from sk_anyloss.compare.tables.table import built_in
-    >>> len(splits(built_in(), folds=5, repeats=2))
+    >>> from sk_anyloss.compare import built_in
+    >>> from sk_anyloss.compare.folds.outer import make_splits
+    >>> len(make_splits(built_in(), folds=5, repeats=2))
     10
     """
-    least = int(min(table.y.sum(), len(table.y) - table.y.sum()))
-    if folds > least:
+    smallest = int(min(table.y.sum(), len(table.y) - table.y.sum()))
+    if folds > smallest:
         raise TableError(
-            f"{folds} folds need at least {folds} rows of each class, and {table.name} "
-            f"has {least} of one; use --folds {max(least, 2)} or fewer."
+            f"{folds} folds need at least {folds} samples of each class, and "
+            f"{table.name} has {smallest} of one; use --folds {max(smallest, 2)} or "
+            "fewer."
         )
     if table.time is not None:
-        return _outer_forward(table, folds, repeats)
-    found: Splits = []
-    groups = group_codes(table)
+        return _split_forward(table, table.time, folds, repeats)
+    splits: Splits = []
+    groups = encode_groups(table)
     for repeat in range(repeats):
         if groups is not None:
-            found += shuffled_group_folds(folds, table.y, groups, seed + repeat)
+            splits += shuffled_group_folds(folds, table.y, groups, seed + repeat)
             continue
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
-        found += list(splitter.split(np.zeros(len(table.y)), table.y))
-    if not have_both_classes(found, table.y):
+        splits += list(splitter.split(np.zeros(len(table.y)), table.y))
+    if not have_both_classes(splits, table.y):
         raise TableError(
             f"A fold of {table.name} has one class only, since the groups cannot "
             "be split; use fewer folds."
         )
-    return found
+    return splits
 
 
-def _outer_forward(table: Table, folds: int, repeats: int) -> Splits:
+def _split_forward(table: Table, times: np.ndarray, folds: int, repeats: int) -> Splits:
     if repeats > 1:
         raise TableError(
-            f"--repeats {repeats} cannot be used with --time, since there is one way "
-            "only to split forward in time; leave --repeats out."
+            f"--repeats {repeats} cannot be used with --time, since folds forward in "
+            "time are not shuffled; omit --repeats."
         )
-    assert table.time is not None
-    found = _equal_blocks(table.time, folds)
-    if have_both_classes(found, table.y):
-        return found
+    splits = _equal_blocks(times, folds)
+    if have_both_classes(splits, table.y):
+        return splits
     fewer = next(
         (
             n
             for n in range(folds - 1, 1, -1)
-            if have_both_classes(_equal_blocks(table.time, n), table.y)
+            if have_both_classes(_equal_blocks(times, n), table.y)
         ),
         None,
     )
-    way = (
+    remedy = (
         f"use --folds {fewer}"
         if fewer
-        else "there is no number of folds that helps, so leave --time out or take more "
-        "samples"
+        else "no number of folds avoids it, so omit --time or use more samples"
     )
     raise TableError(
         f"{folds} folds forward in time leave a block of {table.name} with one class "
-        f"only; {way}."
+        f"only; {remedy}."
     )
 
 
@@ -104,12 +103,22 @@ def _equal_blocks(times: np.ndarray, folds: int) -> Splits:
 
 
 def describe_folds(table: Table) -> str:
-    """Say of what kind the folds of a table are.
+    """The kind of folds that a table is split into.
+
+    Parameters
+    ----------
+    table : Table
+        The samples.
+
+    Returns
+    -------
+    kind : str
+        For the terminal, the report and the settings.
 
     Examples
     --------
+    >>> from sk_anyloss.compare import built_in
     >>> from sk_anyloss.compare.folds.outer import describe_folds
-    >>> from sk_anyloss.compare.tables.table import built_in
     >>> describe_folds(built_in())
     'stratified, shuffled'
     """

@@ -1,10 +1,9 @@
-"""Model files: a fitted model and what is known of it, in a file that runs no code.
+"""Model files: a fitted model and its metadata, in a file that runs no code.
 
-A file is a zip archive of ``facts.json`` (:class:`Facts`), of ``schema.json`` (the
-objects, in the form of skops) and of arrays in numpy's format. Reading goes from the
-outside in, and each step works on what the one before has let through: the archive
-(sizes), the facts (versions), the schema (names), then skops, then the indices in what
-it has made.
+A file is a zip archive of ``facts.json`` (:class:`Facts`), ``schema.json`` (the
+objects, in the format of skops) and arrays in numpy's format. It is read in steps, each
+of which uses only what the one before has checked: the archive (sizes), the metadata
+(versions), the schema (names of types), skops, and the indices in the loaded objects.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from sk_anyloss.compare.model_file.archive import (
     MAX_BYTES,
+    JSONObject,
     ModelFileError,
     array_shape,
     pack,
@@ -33,24 +33,33 @@ __all__ = ["MAX_BYTES", "Facts", "ModelFileError", "dumps", "loads", "trusted_na
 
 
 def dumps(facts: Facts, model: object) -> bytes:
-    """A model file; the same bytes for the same model.
+    """Serialise a model; the same bytes for the same model.
 
     Parameters
     ----------
     facts : Facts
-        What is known of the model.
+        Metadata of the model.
     model : object
-        Fitted, of trusted types.
+        A fitted model of trusted types.
 
     Returns
     -------
     content : bytes
-        It can be read again: what could not is refused.
+        The model file. It was loaded once, and is refused if that fails.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sk_anyloss.compare.model_file import Facts, dumps, loads
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> facts = Facts("logistic", ["x0"], ["x0"], "1", "0")
+    >>> loads(dumps(facts, model))[1].predict([[2.0]])
+    array([1])
     """
     import skops.io
 
     try:
-        members = _numbered(skops.io.dumps(model))
+        members = _renumber(skops.io.dumps(model))
     except Exception as error:
         raise ModelFileError(f"skops cannot store it ({_first_line(error)})") from error
     content = pack({"facts.json": facts.to_json(), **members})
@@ -58,20 +67,20 @@ def dumps(facts: Facts, model: object) -> bytes:
     return content
 
 
-def loads(content: bytes) -> tuple[Facts, Any]:
-    """What a model file holds.
+def loads(content: bytes) -> tuple[Facts, BaseEstimator]:
+    """Load a model file.
 
     Parameters
     ----------
     content : bytes
-        All of the file.
+        The whole file.
 
     Returns
     -------
     facts : Facts
-        What is known of the model.
+        Metadata of the model.
     model : object
-        Of trusted types only.
+        The fitted model, of trusted types only.
     """
     members = unpack(content)
     facts = Facts.from_json(read_json(members, "facts.json"))
@@ -84,15 +93,15 @@ def loads(content: bytes) -> tuple[Facts, Any]:
         raise ModelFileError(f"{clause} ({_first_line(error)})") from error
     if differences := facts.differences():
         warnings.warn(
-            f"The model may predict otherwise than it did, since {differences}; store "
-            "it again with compare --save.",
+            f"The predictions of the model may differ, since {differences}; store it "
+            "again with compare --save.",
             UserWarning,
             stacklevel=2,
         )
     return facts, model
 
 
-def _load_checked(members: dict[str, bytes]) -> Any:
+def _load_checked(members: dict[str, bytes]) -> BaseEstimator:
     import skops.io
 
     schema = read_json(members, "schema.json")
@@ -101,9 +110,9 @@ def _load_checked(members: dict[str, bytes]) -> Any:
         schema, {name: array_shape(name, data) for name, data in arrays.items()}
     )
     with warnings.catch_warnings():
-        # It would come for each part; one of ours is enough.
+        # It would be raised for every object; loads warns once.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        # Packed anew, since only what was checked should be read.
+        # Packed again, so that skops reads only what was checked.
         model = skops.io.loads(pack(members, ZIP_STORED), trusted=trusted_names())
     check_contents(model)
     return model
@@ -113,33 +122,33 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def _numbered(content: bytes) -> dict[str, bytes]:
-    """Members of a file of skops, with numbers that do not change from run to run.
+def _renumber(content: bytes) -> dict[str, bytes]:
+    """Members of a skops file, with IDs that are the same in every run.
 
-    skops numbers objects by their addresses in memory.
+    skops uses the addresses of objects in memory as IDs.
     """
-    known: dict[int, dict[str, Any]] = {}
+    known: dict[object, JSONObject] = {}
     members: dict[str, bytes] = {}
 
-    def visit(value: Any) -> Any:
+    def visit(value: object) -> object:
         if isinstance(value, list):
             return [visit(part) for part in value]
         if not isinstance(value, dict):
             return value
         address = value.get("__id__")
         if address in known:
-            # The same object, written once more with some numbers changed.
+            # The same object again, which may differ in some IDs.
             return known[address]
         value = {key: visit(part) for key, part in value.items()}
         if value.get("__loader__") == "JsonNode":
-            # Whether two equal values are one object is up to the interpreter.
+            # The interpreter decides whether equal values are one object.
             value.pop("__id__", None)
         elif address is not None:
             known[address] = value
             value["__id__"] = len(known)
             if "file" in value:
                 name = f"{len(known)}.npy"
-                members[name] = archive.read(value["file"])
+                members[name] = archive.read(str(value["file"]))
                 value["file"] = name
         return value
 

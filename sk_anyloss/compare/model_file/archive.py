@@ -1,4 +1,4 @@
-"""The members of a model file, read within limits whatever the file declares."""
+"""Reading and writing the members of a model file, within limits on their sizes."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import io
 import json
 import re
 import zlib
-from typing import Any
+from typing import Any, TypeAlias
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-__all__ = ["ModelFileError", "array_shape", "pack", "read_json", "unpack"]
+__all__ = ["JSONObject", "ModelFileError", "array_shape", "pack", "read_json", "unpack"]
 
-#: What a model file consists of; an array is named by a number.
+#: A parsed JSON object, whose values are of any types until they are checked.
+JSONObject: TypeAlias = dict[str, Any]
+#: Names of the members of a model file; arrays have numbers.
 MEMBER = re.compile(r"facts\.json|schema\.json|[0-9]{1,9}\.npy")
 MAX_MEMBERS = 100_000
 #: Bytes of all members together, unpacked, and of a single member in JSON.
 MAX_BYTES, MAX_JSON_BYTES = 4 * 2**30, 2**29
 MAX_FACTS_BYTES = 2**24
-#: Values in JSON: each takes some hundred bytes when it is parsed.
+#: Values in JSON: each takes about a hundred bytes when it is parsed.
 MAX_JSON_VALUES = 10_000_000
-#: Beyond ``FREE_BYTES``, unpacked members may be at most ``MAX_RATIO`` times as large
-#: as the file: models reach 40, what is made to fill the memory reaches 1,000.
+#: Above ``FREE_BYTES``, unpacked members may be at most ``MAX_RATIO`` times as large
+#: as the file: models reach 40, zip bombs 1,000.
 FREE_BYTES, MAX_RATIO = 2**26, 100
 
 
 class ModelFileError(ValueError):
-    """Why a model file is not read or written: a clause without a full stop."""
+    """Why a model file cannot be read or written: a clause without a full stop."""
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
-    """The members of a model file.
+    """Unpack the members of a model file.
 
     Sizes are checked in the directory of the archive before anything is unpacked, and
-    again while it is: a member that is larger than the directory says is refused.
+    again while it is unpacked: a member that is larger than declared is refused.
 
     Parameters
     ----------
@@ -44,13 +46,19 @@ def unpack(content: bytes) -> dict[str, bytes]:
     Returns
     -------
     members : dict of str to bytes
-        By name.
+        Contents by name.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.archive import pack, unpack
+    >>> unpack(pack({"facts.json": b"{}"}))
+    {'facts.json': b'{}'}
     """
     try:
         with ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
     except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise ModelFileError("it is no complete zip archive") from error
+        raise ModelFileError("it is not a complete zip archive") from error
     if len(infos) > MAX_MEMBERS:
         raise ModelFileError(
             f"it has {len(infos):,} members, and {MAX_MEMBERS:,} are allowed"
@@ -58,9 +66,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
     total = 0
     for info in infos:
         if not MEMBER.fullmatch(info.filename):
-            raise ModelFileError(
-                f"it has a member {info.filename[:80]!r}, as no model has"
-            )
+            raise ModelFileError(f"it has an unknown member {info.filename[:80]!r}")
         allowed = MAX_FACTS_BYTES if info.filename == "facts.json" else MAX_JSON_BYTES
         if info.filename.endswith(".json") and info.file_size > allowed:
             raise ModelFileError(
@@ -68,7 +74,7 @@ def unpack(content: bytes) -> dict[str, bytes]:
             )
         total += info.file_size
     if len({info.filename for info in infos}) < len(infos):
-        raise ModelFileError("a member of it comes twice")
+        raise ModelFileError("two of its members have the same name")
     allowed = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(content)))
     if total > allowed:
         raise ModelFileError(
@@ -76,19 +82,19 @@ def unpack(content: bytes) -> dict[str, bytes]:
             f"file of {len(content):,}"
         )
     if sum(info.compress_size for info in infos) > len(content):
-        raise ModelFileError("members of it overlap")
+        raise ModelFileError("its members overlap")
     return {info.filename: _inflate(content, info) for info in infos}
 
 
 def _inflate(content: bytes, info: ZipInfo) -> bytes:
-    """One member; its length and its checksum must be as the directory says."""
-    # zipfile stops at the declared size and does not tell whether there was more.
+    """Unpack one member, and check its length and its checksum."""
+    # zipfile stops at the declared size and does not report whether there is more.
     start = info.header_offset
     header = content[start : start + 30]
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
-        raise ModelFileError(f"its member {info.filename} is not where it should be")
-    for place in (26, 28):  # The lengths of the name and of the extra field.
-        start += int.from_bytes(header[place : place + 2], "little")
+        raise ModelFileError(f"its member {info.filename} is not at its offset")
+    for offset in (26, 28):  # The lengths of the name and of the extra field.
+        start += int.from_bytes(header[offset : offset + 2], "little")
     packed = content[start + 30 : start + 30 + info.compress_size]
     if info.compress_type == ZIP_STORED:
         data, complete = packed, True
@@ -98,22 +104,24 @@ def _inflate(content: bytes, info: ZipInfo) -> bytes:
             data = inflater.decompress(packed, info.file_size + 1)
         except zlib.error as error:
             raise ModelFileError(f"its member {info.filename} is damaged") from error
-        # With room for one more byte, a member of the right length has ended.
+        # With one more byte allowed, a member of the declared length has ended.
         complete = inflater.eof
     else:
-        raise ModelFileError(f"its member {info.filename} is packed in an unknown way")
+        raise ModelFileError(f"its member {info.filename} has an unknown compression")
     if not complete or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        raise ModelFileError(f"its member {info.filename} is not as large as it says")
+        raise ModelFileError(
+            f"its member {info.filename} does not have its declared size"
+        )
     return data
 
 
 def pack(members: dict[str, bytes], compression: int = ZIP_DEFLATED) -> bytes:
-    """A model file of these members; the same bytes for the same members.
+    """Pack members into a model file; the same bytes for the same members.
 
     Parameters
     ----------
     members : dict of str to bytes
-        By name.
+        Contents by name.
     compression : int, default=ZIP_DEFLATED
         As for :class:`zipfile.ZipFile`.
 
@@ -121,39 +129,64 @@ def pack(members: dict[str, bytes], compression: int = ZIP_DEFLATED) -> bytes:
     -------
     content : bytes
         The whole file.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.archive import pack
+    >>> pack({"facts.json": b"{}"})[:2]
+    b'PK'
     """
     stream = io.BytesIO()
     with ZipFile(stream, "w") as archive:
         for name, data in members.items():
-            # A fixed date, where zipfile would take the clock's.
+            # A fixed date, where zipfile would use the current time.
             info = ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             info.compress_type = compression
             archive.writestr(info, data)
     return stream.getvalue()
 
 
-def read_json(members: dict[str, bytes], name: str) -> dict[str, Any]:
-    """A member in JSON that is an object, each of its names once."""
+def read_json(members: dict[str, bytes], name: str) -> JSONObject:
+    """Parse a member in JSON, which must be an object with distinct names.
+
+    Parameters
+    ----------
+    members : dict of str to bytes
+        From :func:`unpack`.
+    name : str
+        Name of the member.
+
+    Returns
+    -------
+    parsed : dict
+        The object.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.archive import read_json
+    >>> read_json({"facts.json": b'{"format": 2}'}, "facts.json")
+    {'format': 2}
+    """
     if name not in members:
         raise ModelFileError(
-            f"it has no {name}, so another version or another program made it; store "
-            "the model again with compare --save"
+            f"it has no {name}, so another version or program wrote it; store the "
+            "model again with compare --save"
         )
     content = members[name]
     if sum(content.count(sign) for sign in (b"[", b"{", b",")) > MAX_JSON_VALUES:
         raise ModelFileError(f"its {name} holds more than {MAX_JSON_VALUES:,} values")
     try:
-        found = json.loads(content, object_pairs_hook=_distinct)
+        parsed = json.loads(content, object_pairs_hook=_distinct)
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"its {name} cannot be parsed") from error
-    if not isinstance(found, dict):
-        raise ModelFileError(f"its {name} holds no object")
-    return found
+    if not isinstance(parsed, dict):
+        raise ModelFileError(f"its {name} is not a JSON object")
+    return parsed
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, object]]) -> JSONObject:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ModelFileError("an object in its JSON has two entries of one name")
@@ -161,7 +194,30 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def array_shape(name: str, data: bytes) -> tuple[int, ...]:
-    """Shape of a ``.npy`` member, which must hold just the numbers it announces."""
+    """Shape of a ``.npy`` member, whose size must match its header.
+
+    Parameters
+    ----------
+    name : str
+        Name of the member, for messages.
+    data : bytes
+        Its content.
+
+    Returns
+    -------
+    shape : tuple of int
+        The shape in the header.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from sk_anyloss.compare.model_file.archive import array_shape
+    >>> stream = io.BytesIO()
+    >>> np.save(stream, np.zeros((3, 2)))
+    >>> array_shape("1.npy", stream.getvalue())
+    (3, 2)
+    """
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
@@ -170,14 +226,16 @@ def array_shape(name: str, data: bytes) -> tuple[int, ...]:
         else:
             shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
     except Exception as error:
-        raise ModelFileError(f"its member {name} is no array") from error
+        raise ModelFileError(f"its member {name} is not an array") from error
     if dtype.hasobject:
         raise ModelFileError(f"its member {name} holds pickled objects")
     expected = dtype.itemsize
     for length in shape:
         expected *= length
     if dtype.itemsize == 0 or min(shape, default=0) < 0:
-        raise ModelFileError(f"its member {name} is no array of numbers or text")
+        raise ModelFileError(f"its member {name} is not an array of numbers or text")
     if expected != len(data) - stream.tell():
-        raise ModelFileError(f"its member {name} is not as large as its shape {shape}")
+        raise ModelFileError(
+            f"its member {name} does not have the size of its shape {shape}"
+        )
     return shape

@@ -1,8 +1,8 @@
-"""Indices in a loaded model: compiled code follows them without looking.
+"""Bounds checks of the indices in a loaded model, which compiled code does not check.
 
 The arrays of a tree, the vocabulary of a vectoriser and the categories of an encoder
-say where scikit-learn's and scipy's compiled code reads and writes. In a file that was
-tampered with they may point outside of the memory of an array.
+determine where compiled code of scikit-learn and scipy reads and writes. In a file that
+was tampered with they may point outside of an array.
 """
 
 from __future__ import annotations
@@ -24,37 +24,46 @@ __all__ = ["check_contents"]
 
 
 def check_contents(model: object) -> None:
-    """Refuse a loaded model whose parts could lead compiled code astray.
+    """Refuse a loaded model whose indices or attributes are unsafe.
 
     Parameters
     ----------
     model : object
-        Made of trusted types, without cycles.
+        Loaded, of trusted types, without cycles.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sk_anyloss.compare.model_file.contents import check_contents
+    >>> check_contents(LogisticRegression(n_jobs=2))
+    Traceback (most recent call last):
+    ...
+    sk_anyloss.compare.model_file.archive.ModelFileError: a LogisticRegression would ...
     """
     for part in _parts(model):
         for name in getattr(part, "__dict__", ()):
             if callable(getattr(type(part), name, None)):
-                raise ModelFileError(
-                    f"{name!r} takes the place of a method of {_name(part)}"
-                )
+                raise ModelFileError(f"{name!r} replaces a method of {_name(part)}")
         if isinstance(part, BaseEstimator):
             _check_attributes(part)
-        for kind, is_sound in _CHECKS:
-            if isinstance(part, kind) and not _holds(is_sound, part):
-                raise ModelFileError(f"numbers in {_name(part)} are out of bounds")
+        for kind, is_valid in _CHECKS:
+            if isinstance(part, kind) and not _passes(is_valid, part):
+                raise ModelFileError(f"indices in {_name(part)} are out of bounds")
 
 
 def _check_attributes(part: BaseEstimator) -> None:
-    """Refuse what no fitted estimator of its class has.
+    """Refuse attributes that no fitted estimator of its class has.
 
-    Beside its parameters and what it has learned, which end in an underscore, an
-    estimator has switches of its own: with ``_in_fit``, boosting reads samples without
-    looking at their number of columns.
+    Besides parameters and fitted attributes, which end in an underscore, estimators
+    have private switches: with ``_in_fit``, boosting does not check the number of
+    features.
     """
-    known = set(part.get_params(deep=False)) | OTHERS.get(type(part).__name__, set())
+    known = set(part.get_params(deep=False)) | PRIVATE_ATTRIBUTES.get(
+        type(part).__name__, set()
+    )
     for name in vars(part):
-        learned = name.endswith("_") and not name.startswith("_")
-        if not learned and name not in known:
+        fitted = name.endswith("_") and not name.startswith("_")
+        if not fitted and name not in known:
             raise ModelFileError(f"{_name(part)} has an attribute {name!r}")
     if getattr(part, "n_jobs", None) is not None:
         raise ModelFileError(f"{_name(part)} would start processes")
@@ -62,7 +71,7 @@ def _check_attributes(part: BaseEstimator) -> None:
 
 #: Attributes of fitted estimators, by the name of their class, that are neither
 #: parameters nor end in an underscore.
-OTHERS = {
+PRIVATE_ATTRIBUTES = {
     "AdaBoostClassifier": {"estimator_params"},
     "ApplyToEachCol": {"_columns"},
     "BalancedRandomForestClassifier": {
@@ -129,17 +138,18 @@ def _name(part: object) -> str:
     return f"a {type(part).__name__}"
 
 
-def _holds(is_sound: Callable[[Any], bool], part: object) -> bool:
+def _passes(is_valid: Callable[[Any], bool], part: object) -> bool:
     try:
-        return is_sound(part)
-    except (TypeError, ValueError, AttributeError, LookupError):  # Other types.
+        return is_valid(part)
+    # Raised for attributes of other types than an estimator has.
+    except (TypeError, ValueError, AttributeError, LookupError):
         return False
 
 
-def _parts(value: Any) -> Iterator[object]:
-    """An object and all that it holds."""
+def _parts(value: object) -> Iterator[object]:
+    """An object and all objects that it contains."""
     yield value
-    inner: list[Any] = []
+    inner: list[object] = []
     if isinstance(value, dict):
         inner += [*value.keys(), *value.values()]
     elif isinstance(value, (list, tuple)):
@@ -148,13 +158,13 @@ def _parts(value: Any) -> Iterator[object]:
         inner += value.ravel().tolist()
     inner += getattr(value, "__dict__", {}).values()
     for part in inner:
-        # Types and functions come from modules, not from the file.
+        # Types and functions are imported, not loaded from the file.
         if not isinstance(part, (str, int, float, type, FunctionType)):
             yield from _parts(part)
 
 
-def _is_sound_tree(model: DecisionTreeClassifier) -> bool:
-    if not hasattr(model, "tree_"):  # What others were cloned from.
+def _is_valid_tree(model: DecisionTreeClassifier) -> bool:
+    if not hasattr(model, "tree_"):  # Not fitted: others were cloned from it.
         return True
     if not _has_two_classes(model):
         return False
@@ -164,12 +174,12 @@ def _is_sound_tree(model: DecisionTreeClassifier) -> bool:
     return (
         tree.capacity == tree.node_count >= 1
         and tree.n_features == model.n_features_in_
-        and _go_down(inner, left[inner], right[inner], tree.node_count)
+        and _are_acyclic(inner, left[inner], right[inner], tree.node_count)
         and _within(tree.feature[inner], tree.n_features)
     )
 
 
-def _is_sound_boosting(model: HistGradientBoostingClassifier) -> bool:
+def _is_valid_boosting(model: HistGradientBoostingClassifier) -> bool:
     if not hasattr(model, "_predictors"):
         return True
     if model._preprocessor is not None or model.n_trees_per_iteration_ != 1:
@@ -186,17 +196,17 @@ def _is_sound_boosting(model: HistGradientBoostingClassifier) -> bool:
             nodes.ndim == 1
             and len(nodes) >= 1
             and not nodes["is_categorical"].any()
-            and _go_down(inner, left, right, len(nodes))
+            and _are_acyclic(inner, left, right, len(nodes))
             and _within(nodes["feature_idx"][inner], model.n_features_in_)
         ):
             return False
     return True
 
 
-def _go_down(
+def _are_acyclic(
     nodes: np.ndarray, left: np.ndarray, right: np.ndarray, count: int
 ) -> bool:
-    """Whether children come after their parents, so that every path ends."""
+    """Whether children have larger indices than their parents, so that paths end."""
     return all(
         bool((nodes < children).all() and (children < count).all())
         for children in (left, right)
@@ -207,19 +217,19 @@ def _within(indices: np.ndarray, count: int) -> bool:
     return bool((indices >= 0).all() and (indices < count).all())
 
 
-def _has_two_classes(model: Any) -> bool:
-    """Otherwise an array for more classes than anybody has would be made."""
+def _has_two_classes(model: BaseEstimator) -> bool:
+    """Predictions of a model with a huge number of classes would exhaust the memory."""
     return model.n_classes_ == 2 and getattr(model, "n_outputs_", 1) == 1
 
 
-def _is_sound_ensemble(model: Any) -> bool:
+def _is_valid_ensemble(model: BaseEnsemble) -> bool:
     return not hasattr(model, "estimators_") or _has_two_classes(model)
 
 
-def _is_sound_vectorizer(model: CountVectorizer) -> bool:
-    # Others could read files, or search with an expression that never ends.
-    usual = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).get_params()
-    if type(model) is not TfidfVectorizer or model.get_params() != usual:
+def _is_valid_vectorizer(model: CountVectorizer) -> bool:
+    # Other parameters could read files, or match a pattern forever.
+    expected = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).get_params()
+    if type(model) is not TfidfVectorizer or model.get_params() != expected:
         return False
     if not hasattr(model, "vocabulary_"):
         return True
@@ -227,7 +237,7 @@ def _is_sound_vectorizer(model: CountVectorizer) -> bool:
     return np.array_equal(np.sort(indices), np.arange(len(indices)))
 
 
-def _is_sound_encoder(model: OneHotEncoder) -> bool:
+def _is_valid_encoder(model: OneHotEncoder) -> bool:
     if not hasattr(model, "categories_"):
         return True
     widths = []
@@ -235,10 +245,10 @@ def _is_sound_encoder(model: OneHotEncoder) -> bool:
     if dropped is None:
         dropped = [None] * len(model.categories_)
     for categories, drop in zip(model.categories_, dropped, strict=True):
-        in_order = categories.dtype.kind in "OU" or np.array_equal(
+        is_sorted = categories.dtype.kind in "OU" or np.array_equal(
             np.unique(categories), categories, equal_nan=categories.dtype.kind == "f"
         )
-        if categories.ndim != 1 or not in_order:
+        if categories.ndim != 1 or not is_sorted:
             return False
         if drop is not None and not (
             isinstance(drop, (int, np.integer)) and 0 <= drop < len(categories)
@@ -249,9 +259,9 @@ def _is_sound_encoder(model: OneHotEncoder) -> bool:
 
 
 _CHECKS: list[tuple[type, Callable[[Any], bool]]] = [
-    (DecisionTreeClassifier, _is_sound_tree),
-    (HistGradientBoostingClassifier, _is_sound_boosting),
-    (BaseEnsemble, _is_sound_ensemble),
-    (CountVectorizer, _is_sound_vectorizer),
-    (OneHotEncoder, _is_sound_encoder),
+    (DecisionTreeClassifier, _is_valid_tree),
+    (HistGradientBoostingClassifier, _is_valid_boosting),
+    (BaseEnsemble, _is_valid_ensemble),
+    (CountVectorizer, _is_valid_vectorizer),
+    (OneHotEncoder, _is_valid_encoder),
 ]

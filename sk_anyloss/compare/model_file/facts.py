@@ -1,55 +1,72 @@
-"""What a model file says about its model, and the versions it was stored with."""
+"""Metadata of a stored model: features, labels and versions."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import sk_anyloss
-from sk_anyloss.compare.model_file.archive import ModelFileError
+from sk_anyloss.compare.model_file.archive import JSONObject, ModelFileError
 
 __all__ = ["FORMAT", "Facts", "installed_versions"]
 
-#: Changes whenever files of before cannot be read any more.
+#: Number of the file format, increased whenever older files cannot be read any more.
 FORMAT = 2
-#: Whose versions are stored.
+#: Packages whose versions are stored.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "skrub", "imbalanced-learn", "skops")
-#: Whose objects a model is made of: with another version it may predict otherwise.
-#: Arrays (numpy), the archive (skops) and our own part keep to a format.
-OF_OBJECTS = ("scikit-learn", "skrub", "imbalanced-learn")
+#: Packages whose objects a model consists of: with another version its predictions may
+#: differ. Arrays (numpy), the archive (skops) and sk_anyloss have stable formats.
+OBJECT_PACKAGES = ("scikit-learn", "skrub", "imbalanced-learn")
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of this package and of those that a stored model depends on."""
-    found = {"sk_anyloss": sk_anyloss.__version__}
+    """Versions of this package and of those that a stored model depends on.
+
+    Returns
+    -------
+    versions : dict of str to str
+        By the name of the package; ``'none'`` if it is not installed.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.facts import installed_versions
+    >>> "scikit-learn" in installed_versions()
+    True
+    """
+    installed = {"sk_anyloss": sk_anyloss.__version__}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "none"
-    return found
+            installed[name] = "none"
+    return installed
 
 
 @dataclass
 class Facts:
-    """What is stored beside a model.
+    """Metadata that is stored with a model.
 
     Parameters
     ----------
     method : str
         Name of the method.
     columns : list of str
-        The columns that the model was fitted on, in their order.
+        Names of the features that the model was fitted on, in their order.
     numbers : list of str
-        Those of them that held numbers.
+        Names of the numeric ones.
     positive, negative : str
-        The labels.
+        Labels of the two classes.
     versions : dict of str to str
-        Of the packages that the model was stored with.
+        Versions of the packages that the model was stored with.
     format : int
-        Of the file.
+        Number of the file format.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file import Facts
+    >>> Facts("logistic", ["x0"], ["x0"], "1", "0").differences()
+    ''
     """
 
     method: str
@@ -61,17 +78,28 @@ class Facts:
     format: int = FORMAT
 
     def to_json(self) -> bytes:
-        """As it is stored."""
+        """The content of ``facts.json``."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Facts:
-        """Of what was stored, if it is of a known format and of the right types."""
-        again = "store the model again with compare --save"
+    def from_json(cls, stored: JSONObject) -> Facts:
+        """Metadata from ``facts.json``, if its format and types are valid.
+
+        Parameters
+        ----------
+        stored : dict
+            The parsed JSON.
+
+        Returns
+        -------
+        facts : Facts
+            The metadata.
+        """
+        remedy = "store the model again with compare --save"
         if stored.get("format") != FORMAT or isinstance(stored["format"], bool):
             raise ModelFileError(
                 f"its format is {stored.get('format')!r}, and this version of "
-                f"sk_anyloss reads format {FORMAT}; {again}"
+                f"sk_anyloss reads format {FORMAT}; {remedy}"
             )
         for name, kind in cls.__annotations__.items():
             value = stored.get(name)
@@ -91,21 +119,21 @@ class Facts:
         facts = cls(**{name: stored[name] for name in cls.__annotations__})
         if not set(facts.numbers) <= set(facts.columns):
             raise ModelFileError(
-                "'numbers' in its facts.json has names that are no columns"
+                "'numbers' in its facts.json has names that are not in 'columns'"
             )
         major = _major(facts.versions.get("scikit-learn", "none"))
         if major != _major(installed_versions()["scikit-learn"]):
             raise ModelFileError(
-                f"{facts.differences() or 'it names no versions'}; {again}"
+                f"{facts.differences() or 'it has no versions'}; {remedy}"
             )
         return facts
 
     def differences(self) -> str:
-        """A clause on the versions that are not those installed, or nothing."""
+        """A clause on versions that are not the installed ones, or an empty string."""
         now = installed_versions()
         other = [
             f"{name} {self.versions.get(name, 'of unknown version')} ({now[name]} here)"
-            for name in OF_OBJECTS
+            for name in OBJECT_PACKAGES
             if self.versions.get(name) != now[name]
         ]
         return f"it was stored with {', '.join(other)}" if other else ""

@@ -1,15 +1,17 @@
-"""The winner to take away: stored safely, with a card, and applied to new rows."""
+"""Storing a method that is fitted on all samples, and applying it to new samples."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from imblearn.base import SamplerMixin
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
+from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.model_file import (
     MAX_BYTES,
@@ -19,9 +21,9 @@ from sk_anyloss.compare.model_file import (
     loads,
 )
 from sk_anyloss.compare.report.page import versions
-from sk_anyloss.compare.run.run import fit_method
-from sk_anyloss.compare.run.store import write
-from sk_anyloss.compare.tables.table import TableError, as_frame
+from sk_anyloss.compare.run.files import write
+from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.compare.tables.table import Features, as_frame
 from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
@@ -31,24 +33,26 @@ __all__ = ["load", "predict", "save"]
 
 
 def save(comparison: Results, path: str | Path, method: str | None = None) -> Path:
-    """Fit the winner on all samples and store it with its preprocessing and a card.
+    """Fit a method on all samples and store it with its preprocessing and a model card.
 
     Parameters
     ----------
     comparison : Results
-        On one data set.
+        Results on one data set.
     path : path
-        Where to; ``.skops`` is added if it is not there.
+        The model file; ``.skops`` is appended if it is missing.
     method : str, default=None
-        Another one of those compared than the winner.
+        Name of a compared method; the winner by default.
 
     Returns
     -------
     path : Path
-        The model; the card is beside it, with ``.md``.
+        The model file; the model card is beside it, with the suffix ``.md``.
     """
     if len(comparison.tables) != 1:
-        raise ValueError("A model is made for one data set; compare on one to save it.")
+        raise ValueError(
+            "A model is fitted on one data set; compare on one to save it."
+        )
     (table,) = comparison.tables
     method = method or comparison.winner
     if method not in comparison.table.index:
@@ -69,16 +73,16 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
     path = Path(path)
     path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
     try:
-        content = dumps(facts, replace_parts(to_plain(model), _for_prediction))
+        content = dumps(facts, replace_parts(to_plain(model), _strip_training_parts))
     except ModelFileError as error:
         raise TableError(
             f"The model of {method!r} cannot be stored: {error}; save another method, "
-            "or fit this one in Python and keep it with joblib."
+            "or fit this one in Python and store it with joblib."
         ) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, content)
-        write(path.with_suffix(".md"), _card(comparison, method).encode())
+        write(path.with_suffix(".md"), _model_card(comparison, method).encode())
     except OSError as error:
         raise TableError(
             f"The model cannot be written to {str(path)!r}: {error.strerror}."
@@ -86,8 +90,8 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
     return path
 
 
-def _for_prediction(part: Any) -> Any:
-    """Nothing in the place of what only the fit needs, some of it training samples."""
+def _strip_training_parts(part: object) -> object:
+    """Replace what only a fit needs, which can hold training samples."""
     if isinstance(part, SamplerMixin):
         return "passthrough"
     if isinstance(
@@ -97,20 +101,20 @@ def _for_prediction(part: Any) -> Any:
     return part
 
 
-def load(path: str | Path) -> tuple[Facts, Any]:
-    """A stored model, and what is known of it.
+def load(path: str | Path) -> tuple[Facts, BaseEstimator]:
+    """Load a stored model and its metadata.
 
     Parameters
     ----------
     path : path
-        What :func:`save` has written.
+        A model file of :func:`save`.
 
     Returns
     -------
     facts : Facts
-        Method, columns and the names of the classes.
+        Name of the method, features and labels.
     model : Pipeline
-        Fitted.
+        The fitted model.
     """
     path = Path(path)
     if not path.is_file() and path.with_name(path.name + ".skops").is_file():
@@ -132,20 +136,20 @@ def load(path: str | Path) -> tuple[Facts, Any]:
 
 
 def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """Labels and scores of new samples.
+    """Predict labels and scores of new samples.
 
     Parameters
     ----------
     path : path
-        A stored model.
+        A model file.
     frame : DataFrame
-        The samples, with the columns that the model was fitted on; others are passed
-        over.
+        The samples, with the features that the model was fitted on; other columns are
+        ignored.
 
     Returns
     -------
-    found : DataFrame
-        ``label`` and ``score``, a row each.
+    predicted : DataFrame
+        Columns ``label`` and ``score``, one row per sample.
     """
     facts, model = load(path)
     frame = frame.rename(columns=str)
@@ -153,55 +157,57 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise TableError(
-            f"The rows lack columns that the model needs: {', '.join(missing[:5])}"
-            f"{more}."
+            "The data lack columns that the model needs: "
+            f"{', '.join(missing[:5])}{more}."
         )
-    rows: Any = frame[facts.columns]
+    samples = frame[facts.columns]
     for name in facts.numbers:
-        values = rows[name].dropna()
-        strange = values[pd.to_numeric(values, errors="coerce").isna()]
-        if len(strange):
+        values = samples[name].dropna()
+        invalid = values[pd.to_numeric(values, errors="coerce").isna()]
+        if len(invalid):
             raise TableError(
                 f"The column {name!r} held numbers when the model was fitted, and now "
-                f"holds {strange.iloc[0]!r}."
+                f"holds {invalid.iloc[0]!r}."
             )
-    if rows.empty:
+    if samples.empty:
         return pd.DataFrame({"label": [], "score": []}, dtype=object)
     try:
-        if "columns" not in model.named_steps:  # Fitted on plain numbers.
-            rows = rows.to_numpy(float)
-        positive = np.asarray(model.predict(rows)).astype(bool)
-        scores = model.predict_proba(rows)[:, 1]
+        X: Features = samples
+        if "encoder" not in model.named_steps:  # Fitted on an array.
+            X = samples.to_numpy(float)
+        positive = np.asarray(model.predict(X)).astype(bool)
+        scores = model.predict_proba(X)[:, 1]
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TableError(
-            f"The model {str(path)!r} cannot be applied to these rows: {why}"
+            f"The model {str(path)!r} cannot be applied to these samples: {why}"
         ) from error
     labels = np.where(positive, facts.positive, facts.negative)
     return pd.DataFrame({"label": labels, "score": scores})
 
 
-def _card(comparison: Results, method: str) -> str:
+def _model_card(comparison: Results, method: str) -> str:
     (table,) = comparison.tables
     row = comparison.table.loc[method]
     scores = "\n".join(
         f"| {name} | {row.get(name, row['mean']):.3f} |" for name in comparison.metrics
     )
-    facts = "\n".join(f"- {name}: {value}" for name, value in versions().items())
+    packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
     settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
     return f"""# Model card: {get_method(method).title}
 
-Finds `{table.positive}` among `{table.negative}`. Fitted on all rows of
-{table.describe()}.
+Classifies `{table.positive}` (positive) against `{table.negative}`.
+Fitted on all samples of {table.describe()}.
 
-It was chosen for {comparison.name}, by cross-validation:
-{row["mean"]:.3f} ± {row["std"]:.3f} over the folds. {comparison.verdict()}
+Selected by {comparison.metric_title} in cross-validation:
+{row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
+{comparison.verdict()}
 
 | metric | mean over the folds |
 |---|---|
 {scores}
 
-Its scores order the rows; they are not calibrated probabilities.
+Its scores rank the samples; they are not calibrated probabilities.
 
 ## Settings
 
@@ -209,5 +215,5 @@ Its scores order the rows; they are not calibrated probabilities.
 
 ## Versions
 
-{facts}
+{packages}
 """

@@ -1,24 +1,22 @@
-"""What a model file may be made of: names, one by one, and nothing else.
+"""The types and functions that a model file may contain: an exact list of names.
 
 skops rebuilds a model from the nodes of ``schema.json``. Each names a loader of skops
-and a class or function that this loader looks up, makes an object of or calls. skops
-trusts many of them unasked, among them every estimator of scikit-learn and every ufunc,
-so the nodes are checked here before skops sees them.
+and a class or function that this loader imports, instantiates or calls. skops trusts
+many of them by default, among them every estimator of scikit-learn and every ufunc, so
+the nodes are checked here before skops reads them.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from sk_anyloss.compare.model_file.archive import ModelFileError
+from sk_anyloss.compare.model_file.archive import JSONObject, ModelFileError
 
 __all__ = ["TRUSTED", "check_schema", "trusted_names"]
 
-#: Deeper ones than the models of this package by a factor of two are refused.
+#: Deepest nesting of a schema, about twice that of the models of this package.
 MAX_DEPTH = 200
 
-#: The names for each loader, as stored models need them. None of the functions and
-#: types reads or writes a file or calls what it is given.
+#: Trusted names for each loader, those that stored models need. None of the functions
+#: and types reads or writes a file or calls its arguments.
 TRUSTED: dict[str, tuple[str, ...]] = {
     "ConstructorFromReduceNode": (
         "datetime.timedelta",
@@ -104,7 +102,7 @@ TRUSTED: dict[str, tuple[str, ...]] = {
 
 
 def trusted_names() -> list[str]:
-    """Names of all classes and functions that a model file may hold.
+    """Names of all classes and functions that a model file may contain.
 
     Returns
     -------
@@ -122,21 +120,21 @@ def trusted_names() -> list[str]:
     return sorted({name for names in TRUSTED.values() for name in names})
 
 
-def check_schema(schema: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Refuse a schema with a node that no stored model has.
+def check_schema(schema: JSONObject, shapes: dict[str, tuple[int, ...]]) -> None:
+    """Refuse a schema with a node that is not trusted.
 
     Parameters
     ----------
     schema : dict
-        All of ``schema.json``.
+        The parsed ``schema.json``.
     shapes : dict of str to tuple
         Shapes of the arrays in the file, by name.
     """
-    nodes: dict[int, dict[str, Any]] = {}
-    # Whatever skops takes for a node is an object with these entries, wherever it is.
+    nodes: dict[int, JSONObject] = {}
+    # skops treats an object with these entries as a node, wherever it is.
     marks = {"__loader__", "__module__", "__class__"}
 
-    def visit(value: Any, depth: int) -> None:
+    def visit(value: object, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise ModelFileError("its schema.json is nested too deeply")
         if isinstance(value, dict):
@@ -148,39 +146,39 @@ def check_schema(schema: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> 
             for part in value:
                 visit(part, depth + 1)
 
-    def check_node(node: dict[str, Any]) -> None:
+    def check_node(node: JSONObject) -> None:
         loader, name = node.get("__loader__"), _name(node)
         if not isinstance(loader, str) or name not in TRUSTED.get(loader, ()):
             raise ModelFileError(
-                f"it holds {name[:200]!r}, which no stored model may hold"
+                f"it holds {name[:200]!r}, which is not a trusted type"
             )
         if "file" in node and node["file"] not in shapes:
-            raise ModelFileError("its schema.json names an array that is not there")
+            raise ModelFileError("its schema.json names a missing array")
         if loader == "JsonNode" and not isinstance(node.get("content"), str):
-            raise ModelFileError("a value in its schema.json is no text")
+            raise ModelFileError("a value in its schema.json is not text")
         if loader == "TreeNode" and not _is_binary_tree(node, shapes):
-            raise ModelFileError("a tree in it is not one for two classes")
+            raise ModelFileError("one of its trees is not for two classes")
         number = node.get("__id__")
-        # skops takes the first node with a number for all of them. Equal ones make
-        # that the same, and leave no cycles.
+        # skops uses the first node with an ID for all nodes with that ID. If they must
+        # be equal, that makes no difference, and there are no cycles.
         if number is not None and (
             type(number) is not int or nodes.setdefault(number, node) != node
         ):
-            raise ModelFileError("two objects in its schema.json have the same number")
+            raise ModelFileError("two objects in its schema.json have the same ID")
 
     if marks.isdisjoint(schema):
-        raise ModelFileError("its schema.json holds no object")
+        raise ModelFileError("its schema.json describes no object")
     visit(schema, 0)
 
 
-def _name(node: dict[str, Any]) -> str:
+def _name(node: JSONObject) -> str:
     return f"{node.get('__module__')}.{node.get('__class__')}"
 
 
-def _is_binary_tree(node: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> bool:
-    """Whether its constructor gets one output and one number of classes.
+def _is_binary_tree(node: JSONObject, shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Whether the constructor of a tree gets one output and one number of classes.
 
-    It reads as many numbers of classes as it is told of outputs.
+    It reads as many numbers of classes as there are outputs, without a bounds check.
     """
     try:
         args = node["__reduce__"]["args"]

@@ -1,1 +1,1 @@
-"""The page that a comparison is reported on, and its pictures."""
+"""Results as text, as figures, and as an HTML page."""

@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, and the pictures beside it."""
+"""The report: one self-contained HTML page, and results and figures as files."""
 
 from __future__ import annotations
 
@@ -6,33 +6,40 @@ import base64
 import html
 import io
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from sk_anyloss import __version__
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.report.pictures import DARK, LIGHT, PICTURES, as_png, as_svg
-from sk_anyloss.compare.results import shown
+from sk_anyloss.compare.report.pictures import DARK, FIGURES, LIGHT, as_png, as_svg
+from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
-from sk_anyloss.compare.run.store import make_folder, write
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
     from sk_anyloss.compare.tables.table import Table
+    from sk_anyloss.compare.verdict import Verdict
 
-#: With what a cell begins that a spreadsheet takes for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: First characters of cells that a spreadsheet evaluates as formulas.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 __all__ = ["html_table", "versions", "write_report"]
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the results depend on.
+    """Versions of Python and of the packages that the results depend on.
+
+    Returns
+    -------
+    versions : dict of str to str
+        By the name of the package.
 
     Examples
     --------
@@ -40,41 +47,53 @@ def versions() -> dict[str, str]:
     >>> list(versions())[:3]
     ['python', 'sk_anyloss', 'scikit-learn']
     """
-    found = {"python": platform.python_version(), "sk_anyloss": __version__}
+    installed = {"python": platform.python_version(), "sk_anyloss": __version__}
     names = "scikit-learn imbalanced-learn torch skorch skrub numpy pandas"
     for name in names.split():
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def write_report(comparison: Results, folder: Path) -> Path:
-    """Write page, results and pictures into a folder; return the page.
+    """Write the page, the results and the figures into a folder.
 
-    All of it is made before any of it is written, the page last.
+    Everything is made before anything is written, and the page is written last.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    folder : Path
+        The output folder, which is created if needed.
+
+    Returns
+    -------
+    page : Path
+        The path of the page.
     """
     contents: dict[str, bytes] = {}
     results = comparison.results
-    contents["results.csv"] = _for_spreadsheets(results).to_csv(index=False).encode()
+    contents["results.csv"] = _escape_formulas(results).to_csv(index=False).encode()
     stream = io.BytesIO()
     results.to_parquet(stream, index=False)
     contents["results.parquet"] = stream.getvalue()
     sections = [_section(comparison, table, contents) for table in comparison.tables]
     if len(comparison.tables) > 1:
-        sections.append(_together(comparison))
+        sections.append(_overall_section(comparison))
     template = Template(
         (files("sk_anyloss.compare.report") / "template.html").read_text(
             encoding="utf-8"
         )
     )
     page = template.substitute(
-        title=f"{html.escape(comparison.name)}: who wins",
+        title=f"{html.escape(comparison.metric_title)}: method comparison",
         sections="\n".join(sections),
-        failures=_list("What failed", comparison.failures()),
-        settings=_facts(comparison.settings),
-        versions=_facts(versions()),
+        failures=_list("Failures", comparison.failures()),
+        settings=_definitions(comparison.settings),
+        versions=_definitions(versions()),
     )
     contents["report.html"] = page.encode(errors="replace")
     make_folder(folder / "pictures")
@@ -83,42 +102,59 @@ def write_report(comparison: Results, folder: Path) -> Path:
     return folder / "report.html"
 
 
-def _for_spreadsheets(results: pd.DataFrame) -> pd.DataFrame:
-    """Text that a spreadsheet would run as a formula, made text with an apostrophe."""
+def _escape_formulas(results: pd.DataFrame) -> pd.DataFrame:
+    """Prefix text that a spreadsheet would evaluate as a formula with an apostrophe."""
     columns = results.select_dtypes(["object", "string"]).columns
     return results.assign(
         **{
-            name: results[name].map(lambda t: f"'{t}" if t.startswith(FORMULA) else t)
+            name: results[name].map(
+                lambda t: f"'{t}" if t.startswith(FORMULA_STARTS) else t
+            )
             for name in columns
         }
     )
 
 
 def html_table(comparison: Results, data: str | None) -> str:
-    """The ranking as an HTML table, with the chances against the method judged."""
-    table = comparison.table_of(data)
-    others = comparison.others
-    chances = comparison.verdicts(data)
-    judged = next(iter(chances.values())).one if chances else ""
-    heads = ["", "method", comparison.name, "rank", *map(shown, others), "s / fit"]
+    """The ranking as an HTML table, with the probabilities of the verdicts.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+
+    Returns
+    -------
+    table : str
+        HTML, in which all names are escaped.
+    """
+    ranking = comparison.ranking(data)
+    others = comparison.other_metrics
+    verdicts = comparison.verdicts(data)
+    judged = next(iter(verdicts.values())).method if verdicts else ""
+    metric, titles = comparison.metric_title, map(metric_title, others)
+    heads = ["", "method", metric, "rank", *titles, "s / fit"]
     if judged:
-        heads.append(f"{judged} better / alike / worse")
+        heads.append(f"{judged} better / equivalent / worse")
     rows = []
-    for place, (name, row) in enumerate(table.iterrows(), 1):
+    for rank, (name, row) in enumerate(ranking.iterrows(), 1):
         numbers = [row[other] for other in others]
-        spread = f"{_number(row['mean'])} <small>± {_number(row['std'])}</small>"
+        mean = f"{_number(row['mean'])} <small>± {_number(row['std'])}</small>"
         cells = [
-            _cell(str(place), place),
+            _cell(str(rank), rank),
             f'<th scope="row">{html.escape(row["title"])}</th>',
-            _cell(spread, row["mean"]),
+            _cell(mean, row["mean"]),
             _cell(f"{row['rank']:.1f}", row["rank"]),
             *(_cell(_number(number), number) for number in numbers),
             _cell(f"{row['seconds']:.2f}", row["seconds"]),
         ]
         if judged:
-            cells.append(_chances(chances.get(str(name))))
-        ours = ' class="ours"' if get_method(str(name)).ours else ""
-        rows.append(f"<tr{ours}>{''.join(cells)}</tr>")
+            cells.append(_probabilities(verdicts.get(str(name))))
+        optimizes = get_method(str(name)).optimizes_metric
+        highlight = ' class="highlight"' if optimizes else ""
+        rows.append(f"<tr{highlight}>{''.join(cells)}</tr>")
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     return (
         f'<div class="wide"><table class="sortable"><thead><tr>{head}</tr></thead>'
@@ -130,48 +166,50 @@ def _number(value: float) -> str:
     return "" if value != value else f"{value:.3f}"
 
 
-def _cell(text: str, key: Any) -> str:
+def _cell(text: str, key: float) -> str:
+    """A cell, and the number by which the page sorts it."""
     return f'<td data-key="{key}">{text}</td>'
 
 
-def _chances(verdict: Any) -> str:
+def _probabilities(verdict: Verdict | None) -> str:
+    """The three probabilities of a verdict as numbers and as a bar."""
     if verdict is None:
         return _cell("", -1)
     parts = [
-        f'<span class="{kind}" style="flex:{max(chance, 0.0):.3f}"></span>'
-        for kind, chance in (
+        f'<span class="{kind}" style="flex:{max(probability, 0.0):.3f}"></span>'
+        for kind, probability in (
             ("better", verdict.better),
-            ("alike", verdict.alike),
+            ("equivalent", verdict.equivalent),
             ("worse", verdict.worse),
         )
     ]
-    text = f"{verdict.better:.2f} / {verdict.alike:.2f} / {verdict.worse:.2f}"
+    text = f"{verdict.better:.2f} / {verdict.equivalent:.2f} / {verdict.worse:.2f}"
     bar = f'<div class="bar" role="img" aria-label="{text}">{"".join(parts)}</div>'
     return _cell(f"{text}{bar}", verdict.better)
 
 
 def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> str:
-    """A data set; its pictures are added to what is to be written."""
+    """The section of a data set; its figures are added to the files to write."""
     name = table.name
     parts = [
         f"<h2>{html.escape(table.describe())}</h2>",
         f'<p class="verdict">{html.escape(comparison.verdict(name))}</p>',
-        _list("Noticed", table.notes),
+        _list("Notes", table.notes),
         html_table(comparison, name),
         _all_verdicts(comparison, name),
     ]
     several = len(comparison.tables) > 1
-    plain = f"{file_name(name)}." if several else ""
+    prefix = f"{file_name(name)}." if several else ""
     finished = comparison.scores(name).notna().any(axis=None)
-    for key, (draw, caption) in PICTURES.items() if finished else ():
+    for key, (draw, caption) in FIGURES.items() if finished else ():
         light, dark = (draw(comparison, name, theme) for theme in (LIGHT, DARK))
-        contents[f"pictures/{plain}{key}.png"] = as_png(light)
-        contents[f"pictures/{plain}{key}.svg"] = as_svg(light)
-        parts.append(_picture(as_svg(light), as_svg(dark), caption))
+        contents[f"pictures/{prefix}{key}.png"] = as_png(light)
+        contents[f"pictures/{prefix}{key}.svg"] = as_svg(light)
+        parts.append(_figure(as_svg(light), as_svg(dark), caption))
     return "<section>" + "\n".join(parts) + "</section>"
 
 
-def _together(comparison: Results) -> str:
+def _overall_section(comparison: Results) -> str:
     return (
         f"<section><h2>All {len(comparison.tables)} data sets</h2>"
         f'<p class="verdict">{html.escape(comparison.verdict())}</p>'
@@ -182,10 +220,10 @@ def _together(comparison: Results) -> str:
 def _all_verdicts(comparison: Results, data: str | None) -> str:
     sentences = [str(verdict) for verdict in comparison.verdicts(data).values()]
     text = _list("", sentences)
-    return f"<details><summary>Against every method</summary>{text}</details>"
+    return f"<details><summary>Verdicts against every method</summary>{text}</details>"
 
 
-def _picture(light: bytes, dark: bytes, caption: str) -> str:
+def _figure(light: bytes, dark: bytes, caption: str) -> str:
     source, fallback = (
         "data:image/svg+xml;base64," + base64.b64encode(image).decode()
         for image in (dark, light)
@@ -206,9 +244,9 @@ def _list(title: str, sentences: list[str]) -> str:
     return f"{head}<ul>{items}</ul>"
 
 
-def _facts(facts: dict[str, Any]) -> str:
+def _definitions(items: Mapping[str, object]) -> str:
     rows = "".join(
         f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(str(value))}</dd>"
-        for name, value in facts.items()
+        for name, value in items.items()
     )
     return f"<dl>{rows}</dl>"

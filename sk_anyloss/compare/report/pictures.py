@@ -1,12 +1,12 @@
-"""Pictures of a comparison, in light and in dark."""
+"""Figures of a comparison, for light and dark pages."""
 
 from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import matplotlib
 import numpy as np
@@ -16,22 +16,39 @@ from matplotlib.ticker import LogLocator, NullLocator
 from sk_anyloss.compare.methods import get_method
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
     from sk_anyloss.compare.results import Results
 
-__all__ = ["PICTURES", "as_png", "as_svg"]
+__all__ = ["DARK", "FIGURES", "LIGHT", "as_png", "as_svg", "plot_scores"]
 
-OURS = "#d1600f"
-#: Text, lines in the background, and methods that are not ours.
-LIGHT = {"text": "#222222", "faint": "#dddddd", "other": "#4a6078"}
-DARK = {"text": "#e6e6e6", "faint": "#4a4a4a", "other": "#9fb6cc"}
-#: Told apart also by those who do not see all colours.
+#: Colours by their use.
+Theme: TypeAlias = dict[str, str]
+#: Methods that optimise the metric.
+HIGHLIGHT = "#d1600f"
+#: Text, grid lines, and the other methods.
+LIGHT: Theme = {"text": "#222222", "faint": "#dddddd", "other": "#4a6078"}
+DARK: Theme = {"text": "#e6e6e6", "faint": "#4a4a4a", "other": "#9fb6cc"}
+#: Distinguishable with colour vision deficiency.
 LINES = ["#0072b2", "#009e73", "#cc79a7", "#e0a800", "#7a6bd6", "#5d5d5d"]
-OUR_LINES = [OURS, "#8a3b00", "#f2a06a", "#b5651d", "#e07b39", "#6b2f00"]
+HIGHLIGHT_LINES = [HIGHLIGHT, "#8a3b00", "#f2a06a", "#b5651d", "#e07b39", "#6b2f00"]
+#: Methods in the precision-recall figure; there are as many colours.
+MAX_CURVES = 6
+
+
+class Plot(Protocol):
+    """A function that draws a figure of a comparison on one data set."""
+
+    def __call__(
+        self, comparison: Results, data: str | None = None, theme: Theme = LIGHT
+    ) -> Figure:
+        """Draw the figure."""
 
 
 @contextmanager
 def _plain_text() -> Iterator[None]:
-    """Names and labels are text: "$" begins no formula, whatever the user has set."""
+    """Draw names and labels literally: "$" starts no formula, in any configuration."""
     with (
         matplotlib.rc_context(
             {
@@ -42,13 +59,23 @@ def _plain_text() -> Iterator[None]:
         ),
         warnings.catch_warnings(),
     ):
-        # Letters that the font lacks are drawn as boxes.
+        # Characters that the font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         yield
 
 
 def printable(text: object) -> str:
-    """Text for a picture: characters that SVG cannot hold are replaced.
+    """Text for a figure, with characters replaced that SVG cannot represent.
+
+    Parameters
+    ----------
+    text : object
+        Converted to a string.
+
+    Returns
+    -------
+    text : str
+        Printable characters only.
 
     Examples
     --------
@@ -61,185 +88,202 @@ def printable(text: object) -> str:
     )
 
 
-def _figure(width: float, height: float) -> Figure:
+def _make_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
     return figure
 
 
-def _dress(panel: Any, theme: dict[str, str]) -> None:
-    panel.patch.set_alpha(0)
-    panel.spines[["top", "right"]].set_visible(False)
-    for spine in panel.spines.values():
+def _style(axes: Axes, theme: Theme) -> None:
+    """Apply the colours of a theme, and remove what carries no data."""
+    axes.patch.set_alpha(0)
+    axes.spines[["top", "right"]].set_visible(False)
+    for spine in axes.spines.values():
         spine.set_color(theme["text"])
-    panel.tick_params(colors=theme["text"], labelsize=10)
-    for text in (panel.xaxis.label, panel.yaxis.label, panel.title):
+    axes.tick_params(colors=theme["text"], labelsize=10)
+    for text in (axes.xaxis.label, axes.yaxis.label, axes.title):
         text.set_color(theme["text"])
         text.set_fontsize(11)
 
 
-def _colour(method: str, theme: dict[str, str]) -> str:
-    return OURS if get_method(method).ours else theme["other"]
+def _method_colour(method: str, theme: Theme) -> str:
+    return HIGHLIGHT if get_method(method).optimizes_metric else theme["other"]
 
 
 @_plain_text()
-def scores(
-    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
+def plot_scores(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
-    """A dot a fold and the mean, a line a method, the best one on top."""
-    table, folds = comparison.table_of(data), comparison.scores(data)
-    known = [name for name in table.index if folds[name].notna().any()]
-    figure = _figure(7.2, 0.9 + 0.36 * len(known))
-    panel = figure.subplots()
+    """Scores of the folds and their mean, one line per method, the best one at the top.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str, default=None
+        Name of a data set; all by default.
+    theme : dict, default=LIGHT
+        Colours.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        To show or save.
+    """
+    ranking, folds = comparison.ranking(data), comparison.scores(data)
+    scored = [name for name in ranking.index if folds[name].notna().any()]
+    figure = _make_figure(7.2, 0.9 + 0.36 * len(scored))
+    axes = figure.subplots()
     jitter = np.random.default_rng(0)
-    for place, name in enumerate(reversed(known)):
-        values, colour = folds[name].dropna().to_numpy(), _colour(name, theme)
-        where = place + jitter.uniform(-0.17, 0.17, len(values))
-        panel.plot(values, where, "o", color=colour, alpha=0.3, markersize=4)
-        panel.plot(values.mean(), place, "|", color=colour, markersize=17, mew=3)
-        panel.annotate(
-            f"{values.mean():.3f}", (1.01, place), va="center", fontsize=10,
+    for position, name in enumerate(reversed(scored)):
+        values, colour = folds[name].dropna().to_numpy(), _method_colour(name, theme)
+        height = position + jitter.uniform(-0.17, 0.17, len(values))
+        axes.plot(values, height, "o", color=colour, alpha=0.3, markersize=4)
+        axes.plot(values.mean(), position, "|", color=colour, markersize=17, mew=3)
+        axes.annotate(
+            f"{values.mean():.3f}", (1.01, position), va="center", fontsize=10,
             xycoords=("axes fraction", "data"), color=colour,
         )  # fmt: skip
-    titles = [printable(table.loc[name, "title"]) for name in reversed(known)]
-    panel.set_yticks(range(len(known)), titles)
-    name = printable(comparison.name)
-    panel.set_xlabel(f"{name}: folds as dots, means as bars and numbers")
-    panel.grid(axis="x", color=theme["faint"], linewidth=0.6)
-    panel.set_axisbelow(True)
-    _dress(panel, theme)
+    titles = [printable(ranking.loc[name, "title"]) for name in reversed(scored)]
+    axes.set_yticks(range(len(scored)), titles)
+    metric = printable(comparison.metric_title)
+    axes.set_xlabel(f"{metric}: folds as dots, means as bars and numbers")
+    axes.grid(axis="x", color=theme["faint"], linewidth=0.6)
+    axes.set_axisbelow(True)
+    _style(axes, theme)
     return figure
 
 
 @_plain_text()
-def precision_recall(
-    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
+def plot_precision_recall(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
-    """Curves of the best methods over all folds, and where each of them decides."""
+    """Precision-recall curves of the best methods, and their decision thresholds."""
     from sklearn.metrics import precision_recall_curve
 
-    table = comparison.table_of(data).dropna(subset="mean")
-    figure = _figure(7.2, 5.2)
-    panel = figure.subplots()
+    ranking = comparison.ranking(data).dropna(subset="mean")
+    figure = _make_figure(7.2, 5.2)
+    axes = figure.subplots()
     y = {item.name: item.y for item in comparison.tables}
-    ours, others = iter(OUR_LINES), iter(LINES)
-    for name in table.index[:6]:
-        colour = next(ours if get_method(name).ours else others)
+    highlights, others = iter(HIGHLIGHT_LINES), iter(LINES)
+    for name in ranking.index[:MAX_CURVES]:
+        highlight = get_method(name).optimizes_metric
+        colour = next(highlights if highlight else others)
         own = [
             fold
             for fold in comparison.folds
             if fold.method == name and not fold.failed and fold.data == data
         ]
-        truth = np.concatenate([y[fold.data][fold.rows] for fold in own])
-        found = np.concatenate([fold.scores for fold in own])
-        precision, recall, _ = precision_recall_curve(truth, found)
-        # The last point, precision 1 at recall 0, is not one of the model's.
-        panel.plot(recall[:-1], precision[:-1], color=colour, linewidth=1.4, alpha=0.8)
+        y_true = np.concatenate([y[fold.data][fold.rows] for fold in own])
+        y_score = np.concatenate([fold.scores for fold in own])
+        precision, recall, _ = precision_recall_curve(y_true, y_score)
+        # The last point, precision 1 at recall 0, is added by scikit-learn.
+        axes.plot(recall[:-1], precision[:-1], color=colour, linewidth=1.4, alpha=0.8)
         _, fp, fn, tp = np.sum([fold.counts for fold in own], axis=0)
         point = tp / max(tp + fn, 1), tp / max(tp + fp, 1)
-        title = printable(table.loc[name, "title"])
-        # A legend leaves out what begins with an underscore.
+        title = printable(ranking.loc[name, "title"])
+        # A legend omits labels that start with an underscore.
         label = f" {title}" if title.startswith("_") else title
-        panel.plot(*point, "o", color=colour, markersize=9, label=label)
-    panel.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
-    panel.set_title("dots: where a method decides; the best six methods")
-    panel.grid(color=theme["faint"], linewidth=0.6)
-    legend = panel.legend(loc="lower left", fontsize=10, framealpha=0.6)
+        axes.plot(*point, "o", color=colour, markersize=9, label=label)
+    axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
+    axes.set_title("dots: predictions at the decision threshold; best six methods")
+    axes.grid(color=theme["faint"], linewidth=0.6)
+    legend = axes.legend(loc="lower left", fontsize=10, framealpha=0.6)
     legend.get_frame().set_facecolor("none")
     legend.get_frame().set_edgecolor("none")
     for text in legend.get_texts():
         text.set_color(theme["text"])
-    _dress(panel, theme)
+    _style(axes, theme)
     return figure
 
 
 @_plain_text()
-def confusion(
-    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
+def plot_confusion(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
-    """A confusion matrix a method, over all folds; colours by share of the class."""
-    table = comparison.table_of(data).dropna(subset="mean")
-    rows = -(-len(table) // 4)
-    figure = _figure(7.2, 1.95 * rows)
-    panels = figure.subplots(rows, 4, squeeze=False).ravel()
-    (of,) = [item for item in comparison.tables if item.name == data]
-    labels = [printable(label)[:10] for label in (of.negative, of.positive)]
-    for panel, (name, row) in zip(panels, table.iterrows(), strict=False):
+    """Confusion matrices summed over all folds, coloured by fraction of the class."""
+    ranking = comparison.ranking(data).dropna(subset="mean")
+    rows = -(-len(ranking) // 4)
+    figure = _make_figure(7.2, 1.95 * rows)
+    all_axes = figure.subplots(rows, 4, squeeze=False).ravel()
+    (table,) = [item for item in comparison.tables if item.name == data]
+    labels = [printable(label)[:10] for label in (table.negative, table.positive)]
+    for axes, (name, row) in zip(all_axes, ranking.iterrows(), strict=False):
         counts = np.array([[row["tn"], row["fp"]], [row["fn"], row["tp"]]])
-        share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        panel.imshow(share, cmap="Oranges", vmin=0, vmax=1.3)
+        fraction = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        axes.imshow(fraction, cmap="Oranges", vmin=0, vmax=1.3)
         for i, j in np.ndindex(2, 2):
-            text = f"{counts[i, j]:,.0f}\n{share[i, j]:.0%}"
-            panel.text(j, i, text, ha="center", va="center", fontsize=9, color="#222")
-        panel.set_title(printable(row["title"]), fontsize=9)
-        panel.set_xticks([0, 1], labels)
-        panel.set_yticks([0, 1], labels, rotation=90, va="center")
-        _dress(panel, theme)
-        panel.tick_params(labelsize=7, length=0)
-        panel.title.set_fontsize(9)
-        panel.title.set_color(_colour(str(name), theme))
-    for panel in panels[len(table) :]:
-        panel.axis("off")
+            text = f"{counts[i, j]:,.0f}\n{fraction[i, j]:.0%}"
+            axes.text(j, i, text, ha="center", va="center", fontsize=9, color="#222")
+        axes.set_title(printable(row["title"]), fontsize=9)
+        axes.set_xticks([0, 1], labels)
+        axes.set_yticks([0, 1], labels, rotation=90, va="center")
+        _style(axes, theme)
+        axes.tick_params(labelsize=7, length=0)
+        axes.title.set_fontsize(9)
+        axes.title.set_color(_method_colour(str(name), theme))
+    for axes in all_axes[len(ranking) :]:
+        axes.axis("off")
     figure.supxlabel("predicted", fontsize=10, color=theme["text"])
     figure.supylabel("true", fontsize=10, color=theme["text"])
     return figure
 
 
 @_plain_text()
-def time_and_score(
-    comparison: Results, data: str | None = None, theme: dict[str, str] = LIGHT
+def plot_time(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
-    """Time of a fit against the mean score."""
-    table = comparison.table_of(data).dropna(subset="mean")
-    figure = _figure(7.2, 4.6)
-    panel = figure.subplots()
-    for name, row in table.iterrows():
-        colour = _colour(str(name), theme)
-        panel.plot(row["seconds"], row["mean"], "o", color=colour, markersize=7)
-    panel.set_xscale("log")
-    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    panel.xaxis.set_major_formatter("{x:g}")
-    panel.xaxis.set_minor_locator(NullLocator())
-    panel.margins(0.12)
+    """Mean score against the time of a fit."""
+    ranking = comparison.ranking(data).dropna(subset="mean")
+    figure = _make_figure(7.2, 4.6)
+    axes = figure.subplots()
+    for name, row in ranking.iterrows():
+        colour = _method_colour(str(name), theme)
+        axes.plot(row["seconds"], row["mean"], "o", color=colour, markersize=7)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.margins(0.12)
     figure.draw_without_rendering()
-    _label_points(panel, table, theme)
-    panel.set_xlabel("seconds of a fit (median)")
-    panel.set_ylabel(f"mean {printable(comparison.name)}")
-    panel.grid(color=theme["faint"], linewidth=0.6)
-    _dress(panel, theme)
+    _label_points(axes, ranking, theme)
+    axes.set_xlabel("median time of a fit in seconds")
+    axes.set_ylabel(f"mean {printable(comparison.metric_title)}")
+    axes.grid(color=theme["faint"], linewidth=0.6)
+    _style(axes, theme)
     return figure
 
 
-def _label_points(panel: Any, table: Any, theme: dict[str, str]) -> None:
-    """Names beside the points, moved down where they would lie on each other."""
+def _label_points(axes: Axes, ranking: pd.DataFrame, theme: Theme) -> None:
+    """Write titles beside the points, moved down where they would overlap."""
     taken: list[tuple[float, float]] = []
-    left, right = panel.get_xlim()
-    for name, row in table.sort_values("mean", ascending=False).iterrows():
-        x, y = panel.transData.transform((row["seconds"], row["mean"]))
+    left, right = axes.get_xlim()
+    for name, row in ranking.sort_values("mean", ascending=False).iterrows():
+        x, y = axes.transData.transform((row["seconds"], row["mean"]))
         shift = 0.0
         while any(abs(y + shift - b) < 13 and abs(x - a) < 150 for a, b in taken):
             shift -= 13
         taken.append((x, y + shift))
-        beyond = np.log(row["seconds"] / left) > 0.72 * np.log(right / left)
-        panel.annotate(
+        on_right = np.log(row["seconds"] / left) > 0.72 * np.log(right / left)
+        axes.annotate(
             printable(row["title"]), (row["seconds"], row["mean"]),
-            xytext=(-7 if beyond else 7, shift * 0.72), textcoords="offset points",
-            ha="right" if beyond else "left", va="center", fontsize=9,
-            color=_colour(str(name), theme),
+            xytext=(-7 if on_right else 7, shift * 0.72), textcoords="offset points",
+            ha="right" if on_right else "left", va="center", fontsize=9,
+            color=_method_colour(str(name), theme),
         )  # fmt: skip
 
 
-#: Name and caption of each picture of a data set.
-PICTURES: dict[str, tuple[Callable[..., Figure], str]] = {
-    "scores": (scores, "Scores of the folds"),
-    "precision_recall": (precision_recall, "Precision and recall"),
-    "confusion": (confusion, "Confusion matrices over all folds"),
-    "time": (time_and_score, "Time against score"),
+#: Function and caption of each figure of a data set, by the name of its file.
+FIGURES: dict[str, tuple[Plot, str]] = {
+    "scores": (plot_scores, "Scores of the folds"),
+    "precision_recall": (plot_precision_recall, "Precision and recall"),
+    "confusion": (plot_confusion, "Confusion matrices over all folds"),
+    "time": (plot_time, "Mean score against the time of a fit"),
 }
 
 
 def as_svg(figure: Figure) -> bytes:
-    """The picture as SVG, the same bytes for the same picture."""
+    """A figure as SVG; the same bytes for the same figure."""
     stream = io.BytesIO()
     with _plain_text():
         figure.savefig(stream, format="svg", metadata={"Date": None})
@@ -247,7 +291,7 @@ def as_svg(figure: Figure) -> bytes:
 
 
 def as_png(figure: Figure) -> bytes:
-    """The picture as PNG, on white."""
+    """A figure as PNG, on white."""
     stream = io.BytesIO()
     with _plain_text():
         figure.savefig(stream, format="png", dpi=120, facecolor="white")

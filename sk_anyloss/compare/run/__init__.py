@@ -1,1 +1,1 @@
-"""Fits on all folds, in processes, with what is finished kept in a folder."""
+"""Fitting every method on every fold, and storing what is finished."""

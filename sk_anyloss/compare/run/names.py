@@ -1,4 +1,4 @@
-"""Names of tables, and of the files that hold their results."""
+"""Distinct names of data sets, and names of the files with their results."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 __all__ = ["distinct_names", "file_name"]
 
-#: Characters of each part that a file name keeps; the digest tells the rest apart.
-KEPT = 40
+#: Characters of each part in a file name; a digest distinguishes longer parts.
+MAX_LENGTH = 40
 
 
 def file_name(*parts: str | int) -> str:
-    """Return a file name for any names, another one for each.
+    """A portable file name, distinct for distinct parts.
 
-    Characters that not every file system takes are replaced and long names are cut;
-    a digest of the names as they were keeps the files apart, also where a file system
-    does not distinguish capital letters.
+    Characters that some file systems do not support are replaced and long parts are
+    truncated; a digest of the original parts keeps the names distinct, also where a
+    file system ignores case.
 
     Parameters
     ----------
     *parts : str or int
-        The name of a table, and what else the file belongs to.
+        The name of a data set, and whatever else identifies the file.
 
     Returns
     -------
@@ -40,27 +40,26 @@ def file_name(*parts: str | int) -> str:
     >>> file_name("a_b", "bce", 0)
     'a_b.bce.0-3937fa5af935'
     """
-    plain = (re.sub(r"[^A-Za-z0-9_-]+", "_", str(part))[:KEPT] for part in parts)
-    # JSON escapes what is no valid Unicode, as the names of some files are not.
+    plain = (re.sub(r"[^A-Za-z0-9_-]+", "_", str(part))[:MAX_LENGTH] for part in parts)
+    # JSON escapes invalid Unicode, which the names of some files are.
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return f"{'.'.join(plain)}-{digest}"
 
 
 def distinct_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
-    """Tell tables of the same name apart by where they come from.
+    """Distinguish data sets of the same name by their sources.
 
     Parameters
     ----------
     names : sequence of str
-        What the tables are called.
+        Names of the data sets.
     sources : sequence of str
         Files, or ``'openml:<name or id>'``.
 
     Returns
     -------
     names : list of str
-        Those that were used once as they were; others with as much of their folder
-        as it takes.
+        Unique names unchanged; the others with as much of their path as needed.
 
     Examples
     --------
@@ -68,21 +67,21 @@ def distinct_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     >>> distinct_names(["data", "data"], ["d1/data.csv", "d2/data.csv"])
     ['d1/data', 'd2/data']
     """
-    result, places = list(names), defaultdict(list)
-    for place, name in enumerate(names):
-        places[name].append(place)
-    for name, equal in places.items():
+    result, positions = list(names), defaultdict(list)
+    for i, name in enumerate(names):
+        positions[name].append(i)
+    for name, equal in positions.items():
         if len(equal) == 1:
             continue
-        paths = [Path(sources[place]).absolute() for place in equal]
-        openml = any(sources[place].startswith("openml:") for place in equal)
-        choices = [] if openml else _choices([path.parts for path in paths])
-        choices.append([sources[place] for place in equal])
+        paths = [Path(sources[i]).absolute() for i in equal]
+        openml = any(sources[i].startswith("openml:") for i in equal)
+        choices = [] if openml else _path_suffixes([path.parts for path in paths])
+        choices.append([sources[i] for i in equal])
         taken = {other for other in result if other != name}
         for choice in choices:
             if len(set(choice)) == len(equal) and not taken & set(choice):
-                for place, longer in zip(equal, choice, strict=True):
-                    result[place] = longer
+                for i, longer in zip(equal, choice, strict=True):
+                    result[i] = longer
                 break
         else:
             raise ValueError(
@@ -91,11 +90,11 @@ def distinct_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:
     return result
 
 
-def _choices(paths: Sequence[tuple[str, ...]]) -> list[list[str]]:
-    """Longer and longer ends of the paths, each without and with the suffix."""
+def _path_suffixes(paths: Sequence[tuple[str, ...]]) -> list[list[str]]:
+    """The last parts of the paths, more and more, without and with the extension."""
     found = []
     for n in range(1, max(map(len, paths))):
-        with_suffix = ["/".join(parts[-n:]) for parts in paths]
-        found += [[str(Path(text).with_suffix("")) for text in with_suffix]]
-        found += [with_suffix]
+        full = ["/".join(parts[-n:]) for parts in paths]
+        found += [[str(Path(text).with_suffix("")) for text in full]]
+        found += [full]
     return found

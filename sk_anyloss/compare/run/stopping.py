@@ -1,4 +1,4 @@
-"""Signals that stop a run: raised where it can end its processes and files."""
+"""Signals that stop a run, as exceptions, so that it can clean up."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ __all__ = ["Stopped", "stopped_by"]
 
 
 class Stopped(BaseException):
-    """A signal has come.
+    """A signal was received.
 
-    No ``Exception``, which a failed fit is recorded for, and no
-    ``KeyboardInterrupt``, by which skorch ends a training and keeps the network: a
-    network trained in part would count as a finished fold.
+    It is not an ``Exception``, which would be recorded as a failed fit, and not a
+    ``KeyboardInterrupt``, on which skorch stops training and keeps the network: a
+    partly trained network would count as a finished fold.
 
     Parameters
     ----------
     number : int
-        Of the signal.
+        Number of the signal.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.run.stopping import Stopped
+    >>> Stopped(15).number
+    15
     """
 
     def __init__(self, number: int) -> None:
@@ -31,12 +37,12 @@ class Stopped(BaseException):
 
 @contextmanager
 def stopped_by(*numbers: int) -> Iterator[None]:
-    """Raise :class:`Stopped` in this block when one of these signals comes.
+    """Raise :class:`Stopped` in this block when one of these signals is received.
 
     Parameters
     ----------
     *numbers : int
-        Signals. Those that are ignored, as under ``nohup``, stay ignored; outside the
+        Signals. Those that are ignored, as with ``nohup``, stay ignored; outside the
         main thread, where Python handles no signals, nothing changes.
 
     Examples
@@ -54,17 +60,17 @@ def stopped_by(*numbers: int) -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in numbers}
-    ours = [n for n, old in before.items() if old not in (signal.SIG_IGN, None)]
+    handled = [n for n, old in before.items() if old not in (signal.SIG_IGN, None)]
 
     def stop(number: int, frame: FrameType | None) -> None:
-        for other in ours:  # Nothing may interrupt what is then tidied up.
+        for other in handled:  # Nothing may interrupt the clean-up.
             signal.signal(other, signal.SIG_IGN)
         raise Stopped(number)
 
-    for number in ours:
+    for number in handled:
         signal.signal(number, stop)
     try:
         yield
     finally:
-        for number in ours:
+        for number in handled:
             signal.signal(number, before[number])

@@ -1,1 +1,1 @@
-"""Tables to compare on: files, labels, columns, and the order in time."""
+"""Reading and checking tables: files, labels, features, and the order in time."""

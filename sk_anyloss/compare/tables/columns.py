@@ -1,4 +1,4 @@
-"""Columns of any kind, made such that every method can use them."""
+"""Converting columns of any dtype to numbers, text, categories and dates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import re
 import numpy as np
 import pandas as pd
 
-from sk_anyloss.compare.errors import TableError, some
+from sk_anyloss.compare.errors import TableError, quote_some
 
 __all__ = ["check_columns", "convert_columns"]
 
-#: Beyond it a number is infinite in single precision, which the encoders return.
-LARGEST = float(np.finfo(np.float32).max)
-#: Kinds of objects, as pandas infers them, that are numbers.
-NUMBERS = ("decimal", "floating", "integer", "integer-na", "mixed-integer-float")
-MEANINGS = {"decimal": "decimal comma", "thousands": "separator of thousands"}
+#: Larger numbers are infinite in single precision, which the encoders return.
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
+#: Types of objects, as pandas infers them, that are numbers.
+NUMERIC_OBJECTS = (
+    "decimal",
+    "floating",
+    "integer",
+    "integer-na",
+    "mixed-integer-float",
+)
+#: What a comma in a number can be.
+COMMAS = {"decimal": "decimal comma", "thousands": "separator of thousands"}
 #: "29,85" and "1.234,56", and whole numbers.
 DECIMAL_COMMA = re.compile(
     r"[+-]?(?:\d+|\d{1,3}(?:[. \u00a0\u202f]\d{3})+)(?:,\d+)?(?:[eE][+-]?\d+)?"
@@ -29,93 +36,106 @@ THOUSANDS_COMMA = re.compile(
 def convert_columns(
     frame: pd.DataFrame, separator: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Make numbers of what means numbers, and missing values of infinite ones.
+    """Convert columns that hold numbers in other forms, and mask infinite values.
 
-    Objects that are numbers (such as ``Decimal``) and sparse columns become plain
-    numbers, bytes become text, text such as ``"29,85"`` becomes numbers where all
-    cells of a column can be read so. Other columns stay as they are.
+    Objects that are numbers (such as ``Decimal``) and sparse columns become dense
+    floats, bytes become text, and text such as ``"29,85"`` becomes floats where all
+    cells of a column can be parsed in this way. Other columns stay as they are.
+    Values that are infinite in single precision become missing values.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns of any kinds. It is not changed.
+        Columns of any dtypes. It is not changed.
     separator : str, default=None
-        What separated the cells of the file, if there was one: in a file with
-        semicolons, a comma is a decimal comma.
+        Delimiter of the CSV file, if there was one: in a file with semicolons, a
+        comma is a decimal comma.
 
     Returns
     -------
     frame : DataFrame
         The columns, in the same order.
     notes : list of str
-        What was done, where it changes the meaning of cells.
+        Conversions that change the meaning of cells.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from sk_anyloss.compare.tables.columns import convert_columns
     >>> frame = pd.DataFrame({"price": ["29,85", "1.100,5"], "word": ["a", "b"]})
-    >>> found, notes = convert_columns(frame)
-    >>> found["price"].tolist(), notes
+    >>> converted, notes = convert_columns(frame)
+    >>> converted["price"].tolist(), notes
     ([29.85, 1100.5], ["The comma is read as a decimal comma in 'price'."])
     """
-    new = {name: _plain(frame[name]) for name in frame.columns}
+    new = {name: _to_plain(frame[name]) for name in frame.columns}
     notes = _read_commas(new, separator)
-    beyond = {}
+    too_large = {}
     for name, column in new.items():
         if pd.api.types.is_float_dtype(column):
             # False where missing, also in nullable columns.
-            strange = (column.abs() > LARGEST).fillna(False).to_numpy(bool)
-            if strange.any():
-                beyond[name] = int(strange.sum())
-                new[name] = column.mask(strange)
-    if beyond:
-        counts = ", ".join(f"{some([name])} ({n})" for name, n in beyond.items())
+            infinite = (column.abs() > MAX_FLOAT32).fillna(False).to_numpy(bool)
+            if infinite.any():
+                too_large[name] = int(infinite.sum())
+                new[name] = column.mask(infinite)
+    if too_large:
+        counts = ", ".join(
+            f"{quote_some([name])} ({n})" for name, n in too_large.items()
+        )
         notes.append(
-            f"Values that are infinite or beyond {LARGEST:.1e} count as missing: "
+            f"Values that are infinite or beyond {MAX_FLOAT32:.1e} count as missing: "
             f"{counts}."
         )
     return pd.DataFrame(new, index=frame.index, columns=frame.columns), notes
 
 
 def check_columns(frame: pd.DataFrame) -> None:
-    """Refuse columns that hold neither numbers, text, categories nor dates."""
+    """Refuse columns that hold neither numbers, text, categories nor dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.columns import check_columns
+    >>> check_columns(pd.DataFrame({"a": [[1], [2]]}))
+    Traceback (most recent call last):
+    ...
+    sk_anyloss.compare.errors.TableError: The column 'a' holds values of type list, ...
+    """
     for name in frame.columns:
         column, kind = frame[name], ""
         if pd.api.types.is_complex_dtype(column):
             kind = "complex numbers"
         elif pd.api.types.is_object_dtype(column):
-            kind = _strange(column)
+            kind = _unsupported(column)
         if kind:
             raise TableError(
                 f"The column {name!r} holds {kind}, which no method can learn from; "
-                f"make numbers or text of it, or leave it out with --drop {name} "
+                f"convert it to numbers or text, or leave it out with --drop {name} "
                 f"(drop=[{name!r}])."
             )
 
 
-def _strange(column: pd.Series) -> str:
-    """What a column of objects holds that cannot be used, or nothing."""
+def _unsupported(column: pd.Series) -> str:
+    """What a column of objects holds that cannot be used, or an empty string."""
     for kind in column.dropna().map(type).unique():
         if issubclass(kind, (bytes, bytearray, memoryview)):
             return "bytes that are not UTF-8 text"
         if issubclass(kind, (complex, np.complexfloating)):
             return "complex numbers"
-        # What cannot be hashed cannot be a category: lists, dicts, sets, arrays.
+        # Lists, dicts, sets and arrays have no hash, so they cannot be categories.
         if issubclass(kind, tuple) or kind.__hash__ is None:
             return f"values of type {kind.__name__}"
     return ""
 
 
-def _plain(column: pd.Series) -> pd.Series:
-    """Sparse columns made dense, and objects that are numbers or bytes converted."""
+def _to_plain(column: pd.Series) -> pd.Series:
+    """Make sparse columns dense, and convert objects that are numbers or bytes."""
     if isinstance(column.dtype, pd.SparseDtype):
         return column.sparse.to_dense()
     if not pd.api.types.is_object_dtype(column):
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind in NUMBERS:
-        return column.map(_float).astype(float)
+    if kind in NUMERIC_OBJECTS:
+        return column.map(_to_float).astype(float)
     if kind == "bytes":
         try:
             return column.map(bytes.decode, na_action="ignore")
@@ -124,42 +144,42 @@ def _plain(column: pd.Series) -> pd.Series:
     return column
 
 
-def _float(value: object) -> float:
+def _to_float(value: object) -> float:
     if pd.isna(value):
         return np.nan
     try:
         return float(value)  # type: ignore[arg-type]
-    except OverflowError:  # A whole number beyond all floats.
+    except OverflowError:  # A whole number larger than any float.
         return np.inf
 
 
 def _read_commas(columns: dict[str, pd.Series], separator: str | None) -> list[str]:
-    """Read text with commas as numbers, in place, where all cells allow it."""
+    """Parse text with commas as numbers, in place, where all cells allow it."""
     found: dict[str, list[str]] = {"decimal": [], "thousands": [], "either": []}
     for name, column in columns.items():
-        meaning = _meaning_of_commas(column)
+        meaning = _comma_meaning(column)
         if meaning:
             found[meaning].append(name)
     for name in found["either"]:
-        found[_likely(columns[name], found, separator)].append(name)
+        found[_likely_meaning(columns[name], found, separator)].append(name)
     notes = []
-    for meaning, what in MEANINGS.items():
+    for meaning, what in COMMAS.items():
         for name in found[meaning]:
-            columns[name] = _without_commas(columns[name], meaning)
+            columns[name] = _parse_numbers(columns[name], meaning)
         if found[meaning]:
             names = [name for name in columns if name in found[meaning]]
-            notes.append(f"The comma is read as a {what} in {some(names)}.")
+            notes.append(f"The comma is read as a {what} in {quote_some(names)}.")
     return notes
 
 
-def _meaning_of_commas(column: pd.Series) -> str:
-    """``'decimal'``, ``'thousands'`` or ``'either'``; nothing if it is just text."""
+def _comma_meaning(column: pd.Series) -> str:
+    """``'decimal'``, ``'thousands'`` or ``'either'``; empty if it is just text."""
     if not (
         pd.api.types.is_string_dtype(column) or pd.api.types.is_object_dtype(column)
     ):
         return ""
     cells = column.dropna()
-    # A few cells tell most columns of text apart, before all are read.
+    # The first cells rule out most columns of text, before all are parsed.
     for part in (cells.head(100), cells):
         if not len(part) or not all(isinstance(cell, str) for cell in part):
             return ""
@@ -175,20 +195,21 @@ def _meaning_of_commas(column: pd.Series) -> str:
     return "decimal" if decimal else "thousands"
 
 
-def _likely(
+def _likely_meaning(
     column: pd.Series, others: dict[str, list[str]], separator: str | None
 ) -> str:
-    """How to read a column of numbers such as 1,234, which can mean both."""
+    """How to parse a column of numbers such as 1,234, which are ambiguous."""
     if bool(others["decimal"]) != bool(others["thousands"]):
         return "decimal" if others["decimal"] else "thousands"
     if separator == ";":
         return "decimal"
-    # With three decimals everywhere no number would come without a comma.
-    all_have_it = column.dropna().str.contains(",", regex=False).all()
-    return "decimal" if all_have_it and separator != "," else "thousands"
+    # Decimal commas with three digits after them would be in every number.
+    in_all = column.dropna().str.contains(",", regex=False).all()
+    return "decimal" if in_all and separator != "," else "thousands"
 
 
-def _without_commas(column: pd.Series, meaning: str) -> pd.Series:
+def _parse_numbers(column: pd.Series, meaning: str) -> pd.Series:
+    """Numbers from text whose commas have the given meaning."""
     text = column.str.strip()
     if meaning == "thousands":
         text = text.str.replace(",", "", regex=False)

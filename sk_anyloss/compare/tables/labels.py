@@ -1,25 +1,47 @@
-"""The target: labels as they are, missing ones, and which one is positive."""
+"""The target: missing labels, the positive class, and the encoding as 0 and 1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from sk_anyloss.compare.errors import TableError, some
+from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.tables.files import MISSING_WORDS
 
-__all__ = ["labels_of", "missing_labels", "two_classes"]
+__all__ = ["Label", "as_labels", "encode_labels", "find_missing_labels"]
 
-#: Share of missing labels from which they are not left out unless one says so.
-MOST_MISSING = 0.01
+#: A label of a class: text, a number, a truth value.
+Label: TypeAlias = Hashable
+#: Proportion of missing labels above which they must be allowed.
+MAX_MISSING = 0.01
+#: A target of more distinct numbers than this, some of them not whole, is continuous.
+MAX_CLASSES = 20
 
 
-def labels_of(y: Any) -> pd.Series:
-    """The labels as objects, in their order."""
+def as_labels(y: ArrayLike) -> pd.Series:
+    """The labels as a series of objects.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, 1)
+        The labels.
+
+    Returns
+    -------
+    labels : Series of shape (n_samples,)
+        The same labels, of dtype object.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.tables.labels import as_labels
+    >>> as_labels([["no"], ["yes"]]).tolist()
+    ['no', 'yes']
+    """
     values = np.asarray(y, dtype=object)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values.ravel()
@@ -28,36 +50,46 @@ def labels_of(y: Any) -> pd.Series:
     return pd.Series(values, dtype=object)
 
 
-def missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.ndarray:
-    """Which labels are missing, if they are few or it is allowed.
+def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.ndarray:
+    """Mask of the missing labels; refuse too many of them unless they are allowed.
 
     Parameters
     ----------
     labels : Series
         The labels.
     allow : bool
-        Whether more than one in a hundred may be missing.
+        Whether more than 1 % of them may be missing.
     notes : list of str
-        What is noticed is added to it.
+        Notes on the table; new ones are appended.
 
     Returns
     -------
     missing : ndarray of bool
         True where there is no label.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.tables.labels import as_labels, find_missing_labels
+    >>> notes = []
+    >>> find_missing_labels(as_labels(["a", None, "b"]), True, notes)
+    array([False,  True, False])
+    >>> notes
+    ['Dropped 1 rows that have no label.']
     """
     missing = labels.isna().to_numpy(bool)
-    n, share = int(missing.sum()), float(missing.mean()) if len(missing) else 0.0
-    if share > MOST_MISSING and not allow:
+    n = int(missing.sum())
+    proportion = float(missing.mean()) if len(missing) else 0.0
+    if proportion > MAX_MISSING and not allow:
         held = sorted({repr(value) for value in labels[missing]})
         raise TableError(
-            f"{n:,} of {len(labels):,} labels ({100 * share:.1f} %) are missing: their "
-            f"cells are empty or hold {' or '.join(held)}; fill them in, or leave "
-            "these samples out with --allow-missing-labels (allow_missing_labels=True)."
+            f"{n:,} of {len(labels):,} labels ({100 * proportion:.1f} %) are missing: "
+            f"their cells are empty or hold {' or '.join(held)}; fill them in, or drop "
+            "these samples with --allow-missing-labels (allow_missing_labels=True)."
         )
     if n:
-        notes.append(f"Left out {n} rows that have no label.")
-    words = [label for label in labels if isinstance(label, str)]
-    found = pd.Series(words, dtype=object)
+        notes.append(f"Dropped {n} rows that have no label.")
+    strings = [label for label in labels if isinstance(label, str)]
+    found = pd.Series(strings, dtype=object)
     for word, count in found[found.isin(MISSING_WORDS)].value_counts().items():
         notes.append(
             f"The target holds {word!r} {count:,} times, taken as a label; only an "
@@ -66,90 +98,101 @@ def missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.ndarr
     return missing
 
 
-def two_classes(
-    labels: pd.Series, positive: Any, notes: list[str]
-) -> tuple[np.ndarray, Any, Any]:
-    """1 for the positive label and 0 for others, and what the two are called.
+def encode_labels(
+    labels: pd.Series, positive: Label | None, notes: list[str]
+) -> tuple[np.ndarray, Label, Label]:
+    """Encode the positive class as 1 and all others as 0.
 
     Parameters
     ----------
     labels : Series
-        None of them missing.
+        Labels, none of them missing.
     positive : label or None
-        The positive one, or text that means it; None for the rarer of two.
+        The positive class, or its text; None for the rarer of two.
     notes : list of str
-        What is noticed is added to it.
+        Notes on the table; new ones are appended.
 
     Returns
     -------
     target : ndarray of int
         0 and 1.
     positive, negative : label
-        What they stand for.
+        The labels that 1 and 0 stand for; ``'others'`` for several negative ones.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.tables.labels import as_labels, encode_labels
+    >>> encode_labels(as_labels(["no", "yes", "no"]), None, [])
+    (array([0, 1, 0]), 'yes', 'no')
     """
-    strange = [label for label in labels if type(label).__hash__ is None]
-    if strange:
+    unhashable = [label for label in labels if type(label).__hash__ is None]
+    if unhashable:
         raise TableError(
-            f"The target holds values such as {some(strange[:1])}, which are no "
-            "labels; it needs two classes of numbers or words."
+            f"The target holds values such as {quote_some(unhashable[:1])}, which are "
+            "no labels; it needs two classes of numbers or text."
         )
+    if not len(labels):
+        raise TableError("There are no samples with a label; two classes are needed.")
     counts = labels.value_counts()
     if len(counts) < 2:
-        found = repr(counts.index[0]) if len(counts) else "no label at all"
-        if not len(labels):
-            raise TableError(
-                "There are no samples with a label; two classes are needed."
-            )
-        raise TableError(f"The target has one class only, {found}; it needs two.")
-    if positive is not None:
-        positive = _find(positive, list(counts.index))
-    if positive is None and len(counts) > 2:
-        numbers = pd.to_numeric(labels, errors="coerce")
-        if len(counts) > 20 and numbers.notna().all() and (numbers % 1 != 0).any():
-            raise TableError(
-                f"The target is continuous: {len(counts)} different numbers from "
-                f"{numbers.min():g} to {numbers.max():g}; make two classes of it first."
-            )
         raise TableError(
-            f"The target has {len(counts)} classes, {some(counts.index)}; name the "
-            "one to find with --positive, and the others count as negative."
+            f"The target has one class only, {counts.index[0]!r}; it needs two."
         )
+    if positive is not None:
+        positive = _match_label(positive, list(counts.index))
+    if positive is None and len(counts) > 2:
+        raise _too_many_classes(labels, counts)
     if positive is None:
-        positive = counts.index[-1]  # In the order of their number.
-        notes.append(f"The rarer label, {positive!r}, is taken as the positive one.")
+        positive = counts.index[-1]  # Sorted by count, the rarest one last.
+        notes.append(f"The rarer label, {positive!r}, is taken as the positive class.")
     others = [value for value in counts.index if value != positive]
     negative = others[0] if len(others) == 1 else "others"
     return (labels == positive).to_numpy().astype(int), positive, negative
 
 
-def _find(asked: Any, labels: Sequence[Hashable]) -> Any:
-    """The label that is meant: itself, or the only one with that text or number."""
-    ways: list[Callable[[Any], object]] = [
+def _too_many_classes(labels: pd.Series, counts: pd.Series) -> TableError:
+    numbers = pd.to_numeric(labels, errors="coerce")
+    many = len(counts) > MAX_CLASSES
+    if many and numbers.notna().all() and (numbers % 1 != 0).any():
+        return TableError(
+            f"The target is continuous: {len(counts)} distinct numbers from "
+            f"{numbers.min():g} to {numbers.max():g}; turn it into two classes first."
+        )
+    return TableError(
+        f"The target has {len(counts)} classes, {quote_some(counts.index)}; name the "
+        "positive class with --positive, and the others are negative."
+    )
+
+
+def _match_label(wanted: Label, labels: Sequence[Label]) -> Label:
+    """The label itself, or the only one with the same text, number or truth value."""
+    keys: list[Callable[[Label], object]] = [
         lambda value: (value, isinstance(value, (bool, np.bool_))),
         str,
         lambda value: str(value).strip(),
-        _number,
+        _as_number,
     ]
-    if len(labels) == 2 and all(_truth(label) is not None for label in labels):
-        ways.append(_truth)
-    for way in ways:
-        wanted = way(asked)
-        if wanted is None:
+    if len(labels) == 2 and all(_as_bool(label) is not None for label in labels):
+        keys.append(_as_bool)
+    for key in keys:
+        value = key(wanted)
+        if value is None:
             continue
-        found = [label for label in labels if way(label) == wanted]
+        found = [label for label in labels if key(label) == value]
         if len(found) > 1:
             raise TableError(
-                f"The positive label {asked!r} can mean several labels of the target: "
-                f"{some(found)}; make them different."
+                f"The positive label {wanted!r} can mean several labels of the target: "
+                f"{quote_some(found)}; make them different."
             )
         if found:
             return found[0]
     raise TableError(
-        f"The positive label {asked!r} is not in the target; there are {some(labels)}."
+        f"The positive label {wanted!r} is not in the target; there are "
+        f"{quote_some(labels)}."
     )
 
 
-def _number(value: object) -> Decimal | None:
+def _as_number(value: object) -> Decimal | None:
     """The number that a label is or spells, to its last digit."""
     try:
         number = Decimal(str(value))
@@ -158,10 +201,10 @@ def _number(value: object) -> Decimal | None:
     return None if number.is_nan() else number
 
 
-def _truth(value: object) -> bool | None:
+def _as_bool(value: object) -> bool | None:
     """True for True, "TRUE" and 1, and False for their opposites."""
-    word = str(value).strip().lower()
-    if word in ("true", "false"):
-        return word == "true"
-    number = _number(value)
+    text = str(value).strip().lower()
+    if text in ("true", "false"):
+        return text == "true"
+    number = _as_number(value)
     return bool(number) if number in (0, 1) else None

@@ -1,4 +1,4 @@
-"""Which columns to learn from: not the dropped, empty and constant ones."""
+"""Which columns are features: not those that are dropped, empty or constant."""
 
 from __future__ import annotations
 
@@ -7,20 +7,45 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sk_anyloss.compare.errors import TableError, TableWarning, no_column, some
+from sk_anyloss.compare.errors import (
+    TableError,
+    TableWarning,
+    missing_column,
+    quote_some,
+)
 
-__all__ = ["columns_to_drop", "drop_columns", "useful_columns"]
+__all__ = ["columns_to_drop", "drop_columns", "informative_columns"]
 
-#: Share of distinct values from which a column of words or whole numbers is an ID.
-LIKE_AN_ID = 0.99
+#: Fraction of distinct values from which text or whole numbers look like an ID.
+MIN_DISTINCT_IN_ID = 0.99
 
 
 def columns_to_drop(drop: Sequence[str] | str, columns: pd.Index) -> list[str]:
-    """Columns to drop; text that is no column can name several, with commas."""
-    words = [drop] if isinstance(drop, str) else list(drop)
+    """Names of the columns to drop.
+
+    Parameters
+    ----------
+    drop : sequence of str
+        Columns; a string that is not a column may name several, with commas.
+    columns : Index
+        The columns of the table.
+
+    Returns
+    -------
+    names : list of str
+        Distinct names, which need not be columns of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.selection import columns_to_drop
+    >>> columns_to_drop(["a, b", "c"], pd.Index(["a", "b", "c"]))
+    ['a', 'b', 'c']
+    """
+    given = [drop] if isinstance(drop, str) else list(drop)
     names: list[str] = []
-    for word in words:
-        parts = [word] if word in columns else str(word).split(",")
+    for text in given:
+        parts = [text] if text in columns else str(text).split(",")
         names += [part if part in columns else part.strip() for part in parts]
     return list(dict.fromkeys(name for name in names if name))
 
@@ -28,18 +53,60 @@ def columns_to_drop(drop: Sequence[str] | str, columns: pd.Index) -> list[str]:
 def drop_columns(
     frame: pd.DataFrame, drop: Sequence[str] | str, notes: list[str]
 ) -> pd.DataFrame:
-    """Leave out the columns that are asked for, if all of them are there."""
+    """Drop the columns that the user asked to drop, all of which must exist.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The features.
+    drop : sequence of str
+        As in :func:`columns_to_drop`.
+    notes : list of str
+        Notes on the table; new ones are appended.
+
+    Returns
+    -------
+    frame : DataFrame
+        The other columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.selection import drop_columns
+    >>> list(drop_columns(pd.DataFrame({"id": [1, 2], "a": [3, 4]}), "id", []))
+    ['a']
+    """
     names = columns_to_drop(drop, frame.columns)
     for name in names:
         if name not in frame.columns:
-            raise no_column(name, frame.columns, "to drop")
+            raise missing_column(name, frame.columns, "to drop")
     if names:
-        notes.append(f"Dropped, as asked for: {some(names)}.")
+        notes.append(f"Dropped, as asked for: {quote_some(names)}.")
     return frame.drop(columns=names)
 
 
-def useful_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Leave out columns without information, and tell of those that look like IDs."""
+def informative_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Drop empty and constant columns, and warn of those that look like IDs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The features.
+    notes : list of str
+        Notes on the table; new ones are appended.
+
+    Returns
+    -------
+    frame : DataFrame
+        The other columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.selection import informative_columns
+    >>> list(informative_columns(pd.DataFrame({"a": [1, 2], "b": [5, 5]}), []))
+    ['a']
+    """
     empty = [name for name in frame.columns if frame[name].isna().all()]
     constant = [
         name
@@ -49,31 +116,31 @@ def useful_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     for names, why in ((empty, "no value at all"), (constant, "one value only")):
         if names:
             has = "it has" if len(names) == 1 else "they have"
-            notes.append(f"Left out, since {has} {why}: {some(names)}.")
+            notes.append(f"Dropped, since {has} {why}: {quote_some(names)}.")
     frame = frame.drop(columns=empty + constant)
     if frame.shape[1] == 0:
         raise TableError("There is no column left to predict from.")
-    ids = [name for name in frame.columns if _is_like_an_id(frame[name])]
+    ids = [name for name in frame.columns if _looks_like_id(frame[name])]
     if ids:
         many = len(ids) > 1
         note = (
-            f"The column{'s' * many} {some(ids)} {'have' if many else 'has'} another "
-            "value in almost every sample, as an ID has; a model can learn nothing "
-            f"from an ID that holds for new samples: leave {'them' if many else 'it'} "
-            f"out with --drop {','.join(ids[:8])} if {'they are' if many else 'it is'} "
-            "one."
+            f"The column{'s' * many} {quote_some(ids)} {'have' if many else 'has'} a "
+            "distinct value in almost every sample, as an ID has; nothing that a model "
+            "learns from an ID generalises to new samples: leave "
+            f"{'them' if many else 'it'} out with --drop {','.join(ids[:8])} if "
+            f"{'they are IDs' if many else 'it is one'}."
         )
         notes.append(note)
         warnings.warn(note, TableWarning, stacklevel=4)
     return frame
 
 
-def _is_like_an_id(column: pd.Series) -> bool:
+def _looks_like_id(column: pd.Series) -> bool:
     values = column.dropna()
-    real = pd.api.types.is_float_dtype(values) and (values % 1 != 0).any()
-    if real or len(values) < 20 or _are_dates(values):
+    fractional = pd.api.types.is_float_dtype(values) and (values % 1 != 0).any()
+    if fractional or len(values) < 20 or _are_dates(values):
         return False
-    return bool(values.nunique() >= LIKE_AN_ID * len(values))
+    return bool(values.nunique() >= MIN_DISTINCT_IN_ID * len(values))
 
 
 def _are_dates(values: pd.Series) -> bool:

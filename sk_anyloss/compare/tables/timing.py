@@ -4,39 +4,50 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from sk_anyloss.compare.errors import TableError
 
-__all__ = ["sort_in_time", "take_time"]
+__all__ = ["extract_time", "sort_by_time"]
 
 
-def take_time(frame: pd.DataFrame, time: Any, grouped: bool) -> pd.Series | None:
-    """Take the points in time out of the features.
+def extract_time(
+    frame: pd.DataFrame, time: str | ArrayLike | None, grouped: bool
+) -> pd.Series | None:
+    """The time of each sample; a column that holds it is removed from the features.
 
     Parameters
     ----------
     frame : DataFrame
-        The features; a column that is named by ``time`` leaves them.
-    time : str, array-like of shape (n,) or None
-        The name of a column, or the points in time themselves.
+        The features, changed in place.
+    time : str, array-like of shape (n_samples,) or None
+        The name of a column, or the times themselves.
     grouped : bool
-        Whether the samples are in groups, which cannot be held at the same time.
+        Whether the samples are in groups, which cannot be combined with an order in
+        time.
 
     Returns
     -------
-    moments : Series or None
-        As they came, with the name of the column.
+    times : Series or None
+        The values as they are, with the name of the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.timing import extract_time
+    >>> frame = pd.DataFrame({"day": [2, 1], "a": [0.5, 1.5]})
+    >>> extract_time(frame, "day", False).tolist(), list(frame)
+    ([2, 1], ['a'])
     """
     if time is None:
         return None
     if grouped:
         raise TableError(
-            "--time and --groups cannot be used together, since a group can reach from "
-            "the past into the future; leave one of them out."
+            "--time and --groups cannot be used together, since a group can extend "
+            "from the past into the future; use one of them."
         )
     if isinstance(time, str):
         if time not in frame.columns:
@@ -47,92 +58,92 @@ def take_time(frame: pd.DataFrame, time: Any, grouped: bool) -> pd.Series | None
                 f"{names}{more}."
             )
         return frame.pop(time)
-    moments = pd.Series(time).reset_index(drop=True).rename("time")
-    if len(moments) != len(frame):
+    times = pd.Series(time).reset_index(drop=True).rename("time")
+    if len(times) != len(frame):
         raise TableError(
-            f"There are {len(frame)} samples, but time has {len(moments)} values."
+            f"There are {len(frame)} samples, but time has {len(times)} values."
         )
-    return moments
+    return times
 
 
-def sort_in_time(moments: pd.Series) -> tuple[np.ndarray, np.ndarray, str]:
-    """Order samples by numbers or dates.
+def sort_by_time(times: pd.Series) -> tuple[np.ndarray, np.ndarray, str]:
+    """Order of the samples in time, by numbers or dates.
 
     Parameters
     ----------
-    moments : Series
-        Numbers, dates, or text that can be read as one of them.
+    times : Series
+        Numbers, dates, or text that can be parsed as one of them.
 
     Returns
     -------
     order : ndarray of int
-        The samples, those of one point in time in the order they came in.
-    places : ndarray of int
-        For each sample in that order, the number of its point in time.
+        Indices that sort the samples; ties keep their order.
+    ranks : ndarray of int
+        For each sample in that order, the rank of its point in time, from 0.
     note : str
-        The range, in a sentence.
+        A sentence with the range.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from sk_anyloss.compare.tables.timing import sort_in_time
+    >>> from sk_anyloss.compare.tables.timing import sort_by_time
     >>> days = pd.Series(["2024-02-01", "2024-01-31", "2024-02-01"], name="day")
-    >>> order, places, note = sort_in_time(days)
-    >>> order, places
+    >>> order, ranks, note = sort_by_time(days)
+    >>> order, ranks
     (array([1, 0, 2]), array([0, 1, 1]))
     >>> note
     "Sorted by 'day', from 2024-01-31 to 2024-02-01; 2 points in time."
     """
-    missing = int(moments.isna().sum())
+    missing = int(times.isna().sum())
     if missing:
         raise TableError(
-            f"The column {moments.name!r} to sort by in time has no value in {missing} "
-            f"of {len(moments)} samples; fill them in, or leave these samples out."
+            f"The column {times.name!r} to sort by in time has no value in {missing} "
+            f"of {len(times)} samples; fill them in, or drop these samples."
         )
-    known = _parse(moments)
-    places, points = pd.factorize(known, sort=True)
-    order = np.argsort(places, kind="stable")
-    first, last = (_text(points[k]) for k in (0, -1))
+    ranks, points = pd.factorize(_parse(times), sort=True)
+    order = np.argsort(ranks, kind="stable")
+    first, last = (_format(points[k]) for k in (0, -1))
     note = (
-        f"Sorted by {moments.name!r}, from {first} to {last}; {len(points):,} points "
+        f"Sorted by {times.name!r}, from {first} to {last}; {len(points):,} points "
         "in time."
     )
-    return order, places[order], note
+    return order, ranks[order], note
 
 
-def _parse(moments: pd.Series) -> pd.Series:
-    if pd.api.types.is_datetime64_any_dtype(moments):
-        return moments
-    if isinstance(moments.dtype, pd.CategoricalDtype):
-        moments = moments.astype(moments.cat.categories.dtype)
-    numbers = pd.to_numeric(moments, errors="coerce")
+def _parse(times: pd.Series) -> pd.Series:
+    """Times as numbers or dates."""
+    if pd.api.types.is_datetime64_any_dtype(times):
+        return times
+    if isinstance(times.dtype, pd.CategoricalDtype):
+        times = times.astype(times.cat.categories.dtype)
+    numbers = pd.to_numeric(times, errors="coerce")
     if numbers.notna().all():
         return numbers
-    text = moments.astype(str)
-    # One format for all of them: read one by one, 3/4 and 13/4 would be of different
-    # months. Formats in the order of ISO come first, then month first, then day first.
+    text = times.astype(str)
+    # One format for the whole column: parsed one by one, 3/4 and 13/4 would be in
+    # different months. ISO 8601 is tried first, then month first, then day first.
     for options in ({"format": "ISO8601"}, {"dayfirst": False}, {"dayfirst": True}):
         with warnings.catch_warnings(record=True) as guesses, suppress(ValueError):
-            warnings.simplefilter("always")  # pandas warns where it begins to guess.
-            found = pd.to_datetime(text, utc=True, **options)
+            warnings.simplefilter("always")  # pandas warns when it guesses a format.
+            dates = pd.to_datetime(text, utc=True, **options)
             if not guesses:
-                return found
+                return dates
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         single = pd.to_datetime(text, utc=True, errors="coerce", format="mixed")
-    strange = text[single.isna() & numbers.isna()]
-    fault = (
-        f"holds {strange.iloc[0]!r}, which is neither a number nor a date"
-        if len(strange)
+    invalid = text[single.isna() & numbers.isna()]
+    problem = (
+        f"holds {invalid.iloc[0]!r}, which is neither a number nor a date"
+        if len(invalid)
         else "does not hold dates of one format"
     )
     raise TableError(
-        f"The column {moments.name!r} to sort by in time {fault}; write all dates as "
+        f"The column {times.name!r} to sort by in time {problem}; write all dates as "
         "2024-01-31."
     )
 
 
-def _text(point: Any) -> str:
+def _format(point: float | pd.Timestamp) -> str:
     if not isinstance(point, pd.Timestamp):
         return f"{point:.10g}"
     return str(point.date()) if point == point.normalize() else str(point)

@@ -1,0 +1,1 @@
+"""The commands ``compare`` and ``predict`` of ``python -m sk_anyloss``."""

@@ -1,0 +1,149 @@
+"""The command ``compare``: tables in, ranking, verdict, report and model out."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+from sk_anyloss.compare.cli.streams import replace_unencodable
+from sk_anyloss.compare.comparison import Comparison
+from sk_anyloss.compare.core import compare_tables
+from sk_anyloss.compare.errors import TableError, TableWarning
+from sk_anyloss.compare.folds.outer import describe_folds
+from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.options import check_methods, check_options
+from sk_anyloss.compare.results import ALSO
+from sk_anyloss.compare.run.execution import Progress
+from sk_anyloss.compare.run.names import distinct_names
+from sk_anyloss.compare.tables.sources import built_in, read_table
+from sk_anyloss.compare.tables.table import Table
+from sk_anyloss.metrics import metric_names
+
+__all__ = ["run_compare"]
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Compare methods, or list them.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    code : int
+        0.
+    """
+    with replace_unencodable("replace"):
+        if options.list:
+            _print_list()
+        else:
+            _compare(options)
+    return 0
+
+
+def _print_list() -> None:
+    print("Methods (* compared by default):")
+    defaults = default_methods()
+    for name in method_names():
+        star = "*" if name in defaults else " "
+        print(f"  {star} {name:<22} {get_method(name).title}")
+    print("\nMetrics:\n  " + ", ".join(metric_names()))
+    print("  and any f<beta> such as f0.5, or precision@recall>=0.8 and the like")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    methods = options.methods
+    if methods not in (None, "all"):
+        methods = _split_names(methods)
+    also = ALSO if options.also is None else _split_names(options.also)
+    check_methods(methods)
+    check_options(
+        options.metric, also, folds=options.folds, repeats=options.repeats,
+        seed=options.seed, n_jobs=options.jobs, time_limit=options.time_limit,
+        rope=options.rope,
+    )  # fmt: skip
+    tables = _read_tables(options)
+    _describe(tables, options.folds)
+    start = time.perf_counter()
+    found = compare_tables(
+        tables,
+        options.metric,
+        methods=methods,
+        folds=options.folds,
+        repeats=options.repeats,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        output=options.output,
+        dask=options.dask,
+        time_limit=options.time_limit,
+        progress=_progress(options.quiet),
+        also=also,
+        rope=options.rope,
+    )
+    if not found.folds:
+        raise ValueError("--time-limit was over before the first fit was started.")
+    if not any(not fold.failed for fold in found.folds):
+        raise ValueError(f"Every method failed: {found.reasons()}.")
+    print(f"\n{found.text()}\n")
+    if options.time_limit is not None:
+        _print_unfinished(found, options.folds * options.repeats)
+    page = found.report(options.output)
+    print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
+    if options.save:
+        title, n = get_method(found.winner).title, len(tables[0].y)
+        print(f"Fitting {title} on all {n:,} samples ...", flush=True)
+        print(f"Model: {found.save(options.output / options.save)}")
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    """Comma-separated names."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _read_tables(options: argparse.Namespace) -> list[Table]:
+    if not options.data:
+        return [built_in(options.seed, options.drop)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # They are printed as notes.
+        tables = [
+            read_table(
+                source, options.target, options.positive, options.groups,
+                time=options.time, drop=options.drop,
+                allow_missing_labels=options.allow_missing_labels,
+            )
+            for source in options.data
+        ]  # fmt: skip
+    if options.save and len(tables) > 1:
+        raise TableError("--save takes one data set, since a model is fitted on one.")
+    names = distinct_names([table.name for table in tables], options.data)
+    for table, name in zip(tables, names, strict=True):
+        table.name = name
+    return tables
+
+
+def _describe(tables: list[Table], folds: int) -> None:
+    for table in tables:
+        print(table.describe())
+        print(f"  Folds: {folds}, {describe_folds(table)}.")
+        for note in table.notes:
+            print(f"  {note}")
+
+
+def _progress(quiet: bool) -> Progress | None:
+    if quiet:
+        return None
+    from tqdm import tqdm
+
+    return tqdm
+
+
+def _print_unfinished(found: Comparison, n_folds: int) -> None:
+    expected = len(found.methods) * n_folds * len(found.tables)
+    if len(found.folds) < expected:
+        print(
+            f"Time was over after {len(found.folds)} of {expected} fits; the same "
+            "command resumes.\n"
+        )

@@ -1,0 +1,104 @@
+"""Entry point of the command line: exit codes, errors, signals and warnings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+
+from sk_anyloss.compare.cli.parser import make_parser
+from sk_anyloss.compare.cli.streams import replace_unencodable
+from sk_anyloss.compare.errors import TableWarning
+from sk_anyloss.compare.run.stopping import Stopped, stopped_by
+from sk_anyloss.compare.tables.files import one_line
+
+__all__ = ["main"]
+
+#: Environment variable with which errors are raised, with their traceback.
+DEBUG = "SK_ANYLOSS_DEBUG"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command of the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    code : int
+        The exit code: 0 for success, 2 for invalid input, 130 if interrupted, 141 if
+        the output is a pipe to a process that has ended, such as ``head``, 143 if
+        terminated, 1 for any other error. With the environment variable
+        SK_ANYLOSS_DEBUG set, errors are raised.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.cli.main import main
+    >>> main(["compare", "--list"])
+    Methods (* compared by default):
+      * anyloss_cv             AnyLossCV
+    ...
+    0
+    """
+    options = make_parser().parse_args(arguments)
+    with replace_unencodable("backslashreplace"):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command; any error ends with one sentence and an exit code."""
+    try:
+        with warnings.catch_warnings(), stopped_by(signal.SIGTERM):
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("always", TableWarning)
+            code = int(options.run(options))
+            sys.stdout.flush()
+            return code
+    except BrokenPipeError:  # The reader of the output has ended.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        if os.environ.get(DEBUG):
+            raise
+        print(
+            f"A file could not be read or written: {error}; finished folds are kept, "
+            "and the same command resumes.",
+            file=sys.stderr,
+        )
+        return 2
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        expected = isinstance(error, ValueError)  # TableError is one.
+        print(one_line(error) if expected else _unexpected(error), file=sys.stderr)
+        return 2 if expected else 1
+    except KeyboardInterrupt:
+        print(
+            "\nInterrupted; finished folds are kept, and the same command resumes.",
+            file=sys.stderr,
+        )
+        return 130
+    except Stopped as stopped:
+        print(
+            "\nTerminated by a signal; finished folds are kept, and the same command "
+            "resumes.",
+            file=sys.stderr,
+        )
+        return 128 + stopped.number
+
+
+def _unexpected(error: Exception) -> str:
+    return (
+        f"The command failed with {type(error).__name__}: {one_line(error)} "
+        f"(set {DEBUG}=1 for a traceback)."
+    )
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"Note: {message}", file=sys.stderr)

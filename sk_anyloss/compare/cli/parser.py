@@ -1,0 +1,140 @@
+"""The arguments of both commands, and their help."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from joblib import cpu_count
+
+from sk_anyloss import __version__
+from sk_anyloss.compare.cli.compare import run_compare
+from sk_anyloss.compare.cli.predict import run_predict
+
+__all__ = ["make_parser"]
+
+COMPARE = """
+Is training on the metric better than resampling, class weights or a tuned threshold,
+on your data, and by how much? Every method is fitted on the same folds; the results
+are a ranking, a verdict with its probability, and a report as one HTML page.
+
+  python -m sk_anyloss compare                                 built-in data
+  python -m sk_anyloss compare data.csv --target churned       your own
+  python -m sk_anyloss compare data.csv --target y --positive yes --metric gmean
+
+The same command resumes a run that was stopped.
+"""
+PREDICT = """
+Predict the labels of new samples with a model that "compare --save" has stored.
+
+  python -m sk_anyloss predict results/model.skops new.csv --output labelled.csv
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Returns
+    -------
+    parser : argparse.ArgumentParser
+        It sets ``run``, a function of the parsed options that returns the exit code.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.cli.parser import make_parser
+    >>> make_parser().parse_args(["compare", "--folds", "3"]).folds
+    3
+    """
+    parser = argparse.ArgumentParser(
+        prog="sk_anyloss", description="Train a classifier for the metric you report."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    formatter = argparse.RawDescriptionHelpFormatter
+    compare = commands.add_parser(
+        "compare", help="compare methods on a data set", formatter_class=formatter,
+        description=COMPARE,
+    )  # fmt: skip
+    compare.set_defaults(run=run_compare)
+    _add_data_arguments(compare)
+    _add_comparison_arguments(compare)
+    _add_run_arguments(compare)
+    predict = commands.add_parser(
+        "predict", help="apply a stored model", formatter_class=formatter,
+        description=PREDICT,
+    )  # fmt: skip
+    predict.set_defaults(run=run_predict)
+    predict.add_argument("model", type=Path, help="model file of compare --save")
+    predict.add_argument("data", type=Path, help="a file with new samples")
+    predict.add_argument(
+        "--output", type=Path, default=None, help="a .csv file (standard output)"
+    )
+    return parser
+
+
+def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which samples, features and labels to use."""
+    add = parser.add_argument
+    add(
+        "data", nargs="*",
+        help=".csv, .parquet or .npz files, or openml:<name or id>; none: built-in",
+    )  # fmt: skip
+    add("--target", help="the column to predict")
+    add("--positive", help="label of the positive class (the rarer of two)")
+    add("--groups", help="a column with the group of each sample; groups stay together")
+    add(
+        "--time",
+        help="a column of numbers or dates; methods are then tested on later samples",
+    )
+    add(
+        "--drop", metavar="COLUMN", action="append", default=[],
+        help="columns to drop, such as IDs; comma-separated or the option repeated",
+    )  # fmt: skip
+    add(
+        "--allow-missing-labels", action="store_true",
+        help="drop samples without a label even if they are more than 1 %%",
+    )  # fmt: skip
+
+
+def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which methods and metrics to compare, on which folds."""
+    add = parser.add_argument
+    add("--metric", default="f1", help="the metric to compare by (f1); see --list")
+    add(
+        "--methods", default=None,
+        help="comma-separated names of methods, or 'all'; see --list",
+    )  # fmt: skip
+    add("--also", default=None, help="other metrics to report, comma-separated")
+    add("--folds", type=int, default=10, help="number of stratified folds (10)")
+    add(
+        "--repeats", type=int, default=1,
+        help="number of repetitions of the cross-validation (1)",
+    )  # fmt: skip
+    add(
+        "--rope", type=float, default=0.01,
+        help="region of practical equivalence: smaller differences count as none "
+        "(0.01)",
+    )  # fmt: skip
+    add("--seed", type=int, default=0, help="seed of the folds and the methods (0)")
+    add("--list", action="store_true", help="list all methods and metrics, and exit")
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where to run, for how long, and what to write."""
+    add = parser.add_argument
+    add("--jobs", type=int, default=cpu_count(), help="number of processes (all cores)")
+    add(
+        "--dask", metavar="tcp://HOST:PORT",
+        help="address of a Dask scheduler to submit the fits to",
+    )  # fmt: skip
+    add(
+        "--time-limit", type=float,
+        help="seconds after which no further fit is started",
+    )  # fmt: skip
+    add("--output", type=Path, default=Path("results"), help="output folder (results)")
+    add(
+        "--save", metavar="NAME", default=None,
+        help="fit the winner on all samples and store it under this name in the output "
+        "folder",
+    )  # fmt: skip
+    add("--quiet", action="store_true", help="show no progress bar")

@@ -1,0 +1,66 @@
+"""The command ``predict``: labels and scores of new samples."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.model_file.saved import predict
+from sk_anyloss.compare.run.files import write
+from sk_anyloss.compare.tables.files import read_frame
+
+__all__ = ["run_predict"]
+
+
+def run_predict(options: argparse.Namespace) -> int:
+    """Predict new samples with a stored model.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    code : int
+        0.
+    """
+    output: Path | None = options.output
+    if output is not None:
+        _check_output(output)
+    predicted = predict(options.model, read_frame(options.data))
+    if output is None:
+        predicted.to_csv(sys.stdout, index=False)
+        return 0
+    content = predicted.to_csv(index=False).encode()
+    try:
+        if output.is_file():
+            output = output.resolve()  # A symbolic link is kept.
+        elif output.exists():  # A pipe or a device.
+            output.write_bytes(content)
+            return 0
+        write(output, content)
+    except OSError as error:
+        raise TableError(
+            f"--output {str(output)!r} cannot be written: {error.strerror}."
+        ) from error
+    print(f"{len(predicted):,} samples labelled: {options.output}", file=sys.stderr)
+    return 0
+
+
+def _check_output(path: Path) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    if path.is_dir():
+        raise TableError(
+            f"--output {str(path)!r} is a folder; name a .csv file, in it for example."
+        )
+    if not path.parent.is_dir():
+        raise TableError(
+            f"--output {str(path)!r} is in a folder that does not exist; create "
+            f"{str(path.parent)!r} first."
+        )
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise TableError(f"--output {str(path)!r} is not writable; choose another one.")

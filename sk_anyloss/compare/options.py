@@ -1,0 +1,114 @@
+"""Checks of the options of a comparison, before any work is done."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+
+from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.metrics import Metric, get_metric
+from sk_anyloss.metrics.curves import Curve
+
+__all__ = ["check_methods", "check_options"]
+
+#: numpy's generators need seeds below this.
+SEED_LIMIT = 2**32
+
+
+def check_options(
+    metric: str | Metric,
+    also: Sequence[str | Metric],
+    *,
+    folds: int,
+    repeats: int,
+    seed: int,
+    n_jobs: int | None,
+    time_limit: float | None,
+    rope: float,
+) -> None:
+    """Refuse invalid options, before any work is done.
+
+    Parameters
+    ----------
+    metric, also, folds, repeats, seed, n_jobs, time_limit, rope
+        As for :func:`compare_tables`.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.options import check_options
+    >>> usual = {"repeats": 1, "seed": 0, "n_jobs": 1, "time_limit": None, "rope": 0.01}
+    >>> check_options("f1", ["mcc"], folds=1, **usual)
+    Traceback (most recent call last):
+    ...
+    ValueError: folds must be a whole number of at least 2, got 1.
+    """
+    if isinstance(get_metric(metric), Curve):
+        raise ValueError(
+            f"metric={metric!r} is a metric over all thresholds, and methods are "
+            "compared by their predicted labels; use 'f1', 'gmean', 'mcc' or the like."
+        )
+    for other in also:
+        get_metric(other)
+    whole = (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0))
+    for option, value, least in whole:
+        if not isinstance(value, numbers.Integral) or value < least:
+            raise ValueError(
+                f"{option} must be a whole number of at least {least}, got {value!r}."
+            )
+    if seed + repeats > SEED_LIMIT:
+        raise ValueError(f"seed must be below {SEED_LIMIT - repeats}, got {seed!r}.")
+    if n_jobs is not None and (
+        not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0
+    ):
+        raise ValueError(
+            "jobs (n_jobs) must be a number of processes, or -1 for all cores, got "
+            f"{n_jobs!r}."
+        )
+    if time_limit is not None and not _is_nonnegative(time_limit):
+        raise ValueError(
+            "time-limit (time_limit) must be a number of seconds of at least 0, got "
+            f"{time_limit!r}."
+        )
+    # A custom metric may have any scale.
+    most = 1.0 if isinstance(metric, str) else math.inf
+    if not _is_nonnegative(rope) or not rope <= most:
+        raise ValueError(
+            "rope, the region of practical equivalence, must be a number from 0 to "
+            f"{most:g}, got {rope!r}."
+        )
+
+
+def _is_nonnegative(value: object) -> bool:
+    return isinstance(value, numbers.Real) and float(value) >= 0
+
+
+def check_methods(methods: Sequence[str] | str | None) -> list[str]:
+    """Distinct names of registered methods.
+
+    Parameters
+    ----------
+    methods : sequence of str, 'all' or None
+        As for :func:`compare_tables`.
+
+    Returns
+    -------
+    names : list of str
+        In the given order.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.options import check_methods
+    >>> check_methods(["bce", "anyloss", "bce"])
+    ['bce', 'anyloss']
+    """
+    if methods is None:
+        return default_methods()
+    if isinstance(methods, str):
+        methods = method_names() if methods == "all" else [methods]
+    names = list(dict.fromkeys(methods))
+    if not names:
+        raise ValueError("There is no method to compare; name at least one.")
+    for name in names:
+        get_method(name)
+    return names

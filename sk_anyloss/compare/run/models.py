@@ -1,0 +1,185 @@
+"""A method with its preprocessing, fitted on a fold or on all samples."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from imblearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import confusion_matrix
+from threadpoolctl import threadpool_limits
+
+from sk_anyloss.compare.folds.tuning import (
+    fit_with_groups,
+    inner_groups,
+    set_inner_folds,
+)
+from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.run.store import Fold
+from sk_anyloss.compare.tables.table import Features, Table
+from sk_anyloss.metrics import Metric
+
+__all__ = ["fit_fold", "fit_method", "make_model", "make_tuned_model"]
+
+
+def make_model(
+    method: str, metric: str | Metric, seed: int, X: Features
+) -> BaseEstimator:
+    """A method behind an encoder and an imputer, which make all features numbers.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    metric : str or callable
+        The metric that it is trained or tuned for, if it is for any.
+    seed : int
+        Seed of the method.
+    X : DataFrame or ndarray
+        Samples that it will be fitted on; an array needs no encoder.
+
+    Returns
+    -------
+    model : Pipeline
+        Not fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.compare.run.models import make_model
+    >>> list(make_model("logistic", "f1", 0, np.zeros((4, 2))).named_steps)
+    ['imputer', 'classifier']
+    """
+    steps: list[tuple[str, BaseEstimator]] = []
+    if isinstance(X, pd.DataFrame):
+        from skrub import TableVectorizer
+
+        steps.append(("encoder", TableVectorizer()))
+    steps.append(
+        ("imputer", SimpleImputer(strategy="median", keep_empty_features=True))
+    )
+    steps.append(("classifier", get_method(method).build(metric, seed)))
+    return Pipeline(steps)
+
+
+def make_tuned_model(
+    table: Table, method: str, metric: str | Metric, seed: int
+) -> BaseEstimator:
+    """As :func:`make_model`, with inner folds that respect groups or time.
+
+    Parameters
+    ----------
+    table : Table
+        Samples that it will be fitted on.
+    method : str
+        Name of the method.
+    metric : str or callable
+        The metric that it is trained or tuned for, if it is for any.
+    seed : int
+        Seed of the method and of the inner folds.
+
+    Returns
+    -------
+    model : Pipeline
+        Not fitted.
+    """
+    return set_inner_folds(make_model(method, metric, seed, table.X), table, seed)
+
+
+def fit_method(
+    table: Table, method: str, metric: str | Metric, seed: int = 0
+) -> BaseEstimator:
+    """Fit a method on all samples of a table, as it is fitted on the folds.
+
+    Parameters
+    ----------
+    table : Table
+        The samples; a tuning respects their groups, or their order in time.
+    method : str
+        Name of the method.
+    metric : str or callable
+        The metric that it is trained or tuned for, if it is for any.
+    seed : int, default=0
+        Seed of the method and of the inner folds.
+
+    Returns
+    -------
+    model : Pipeline
+        Fitted.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare import built_in
+    >>> from sk_anyloss.compare.run.models import fit_method
+    >>> table = built_in()
+    >>> fit_method(table, "logistic", "f1").predict(table.X).shape
+    (393,)
+    """
+    model = make_tuned_model(table, method, metric, seed)
+    with threadpool_limits(1):
+        return fit_with_groups(model, table.X, table.y, inner_groups(table))
+
+
+def fit_fold(
+    X: Features,
+    y: np.ndarray,
+    name: str,
+    method: str,
+    model: BaseEstimator,
+    fold: int,
+    train: np.ndarray,
+    test: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> Fold:
+    """Fit on the training samples of a fold and predict its test samples.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_samples, n_features)
+        All samples.
+    y : ndarray of shape (n_samples,)
+        Their labels, 0 and 1.
+    name, method : str
+        Names of the data set and of the method.
+    model : estimator
+        From :func:`make_tuned_model`.
+    fold : int
+        Number of the fold.
+    train, test : ndarray of int
+        Indices of the training and of the test samples.
+    groups : ndarray of shape (n_samples,), default=None
+        From :func:`~sk_anyloss.compare.folds.tuning.inner_groups`.
+
+    Returns
+    -------
+    fold : Fold
+        The predictions; a failure is recorded in it, not raised.
+    """
+    samples = X.iloc if isinstance(X, pd.DataFrame) else X
+    start = time.perf_counter()
+    try:
+        # One thread, for results that are bitwise reproducible on any machine.
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            train_groups = None if groups is None else groups[train]
+            fit_with_groups(model, samples[train], y[train], train_groups)
+            seconds = time.perf_counter() - start
+            predicted = model.predict(samples[test])
+            scores = _positive_scores(model, samples[test])
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        why = f"{type(error).__name__}: {lines[0]}"[:300]
+        return Fold(name, method, fold, time.perf_counter() - start, failed=why)
+    counts = confusion_matrix(y[test], predicted, labels=[0, 1]).ravel().tolist()
+    return Fold(name, method, fold, seconds, counts, test, scores)
+
+
+def _positive_scores(model: BaseEstimator, X: Features) -> np.ndarray:
+    """Scores that rank the samples, the most likely positive ones highest."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
+    return np.asarray(model.decision_function(X), dtype=float)

@@ -1,0 +1,68 @@
+"""The report in a browser."""
+
+import shutil
+
+import pytest
+
+from sk_anyloss.compare import compare
+from tests.compare.samples import FAST, X, Y
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report, open in a browser."""
+    binary = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if binary is None or driver is None:
+        pytest.skip("There is no Chromium with its driver on this machine.")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    found = compare(X, Y, methods=[*FAST, "histgb"], folds=3)
+    path = found.report(tmp_path_factory.mktemp("results"))
+    browser = webdriver.Chrome(options=options, service=service)
+    browser.get(path.as_uri())
+    yield browser
+    browser.quit()
+
+
+def test_the_page_has_no_error_in_a_browser(page):
+    assert page.get_log("browser") == []
+
+
+def test_every_figure_is_visible(page):
+    figures = page.find_elements("tag name", "img")
+    assert len(figures) == 4
+    for figure in figures:
+        assert figure.is_displayed()
+        assert page.execute_script("return arguments[0].naturalWidth", figure) > 100
+
+
+def test_a_click_on_a_heading_sorts_the_table(page):
+    def column(number):
+        cells = page.find_elements("css selector", f"tbody td:nth-child({number})")
+        return [float(cell.get_attribute("data-key")) for cell in cells]
+
+    heads = page.find_elements("css selector", "thead th")
+    heads[4].click()
+    assert column(5) == sorted(column(5), reverse=True)
+    heads[4].click()
+    assert column(5) == sorted(column(5))
+    assert heads[4].get_attribute("aria-sort") == "ascending"
+    heads[1].click()
+    names = [e.text for e in page.find_elements("css selector", "tbody th")]
+    assert names == sorted(names, key=str.lower, reverse=True)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_fits_the_width_of_the_window(page, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    wide = page.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= width
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
