@@ -37,8 +37,8 @@ def check_options(
     Examples
     --------
     >>> from sk_anyloss.compare.options import check_options
-    >>> usual = {"repeats": 1, "seed": 0, "n_jobs": 1, "time_limit": None, "rope": 0.01}
-    >>> check_options("f1", ["mcc"], folds=1, **usual)
+    >>> rest = {"repeats": 1, "seed": 0, "n_jobs": 1, "time_limit": None, "rope": 0.01}
+    >>> check_options("f1", ["mcc"], folds=1, **rest)
     Traceback (most recent call last):
     ...
     ValueError: folds must be a whole number of at least 2, got 1.

@@ -63,7 +63,7 @@ def test_samples_without_a_label_are_dropped_if_allowed():
         make_table(X, labels)
     table = make_table(X, labels, allow_missing_labels=True)
     assert len(table.X) == len(table.y) == 115
-    assert "5 rows that have no label" in table.notes[0]
+    assert "5 samples without a label" in table.notes[0]
 
 
 def test_a_column_like_an_id_is_warned_of():

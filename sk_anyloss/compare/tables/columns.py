@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import SupportsFloat
 
 import numpy as np
 import pandas as pd
@@ -144,11 +145,11 @@ def _to_plain(column: pd.Series) -> pd.Series:
     return column
 
 
-def _to_float(value: object) -> float:
+def _to_float(value: SupportsFloat) -> float:
     if pd.isna(value):
         return np.nan
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:  # A whole number larger than any float.
         return np.inf
 

@@ -74,7 +74,7 @@ def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.
     >>> find_missing_labels(as_labels(["a", None, "b"]), True, notes)
     array([False,  True, False])
     >>> notes
-    ['Dropped 1 rows that have no label.']
+    ['Dropped 1 samples without a label.']
     """
     missing = labels.isna().to_numpy(bool)
     n = int(missing.sum())
@@ -87,7 +87,7 @@ def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.
             "these samples with --allow-missing-labels (allow_missing_labels=True)."
         )
     if n:
-        notes.append(f"Dropped {n} rows that have no label.")
+        notes.append(f"Dropped {n} samples without a label.")
     strings = [label for label in labels if isinstance(label, str)]
     found = pd.Series(strings, dtype=object)
     for word, count in found[found.isin(MISSING_WORDS)].value_counts().items():
