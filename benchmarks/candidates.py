@@ -106,7 +106,7 @@ def decide(found, wanted, n_best, data, metric):
     order = np.argsort([-pool.score(trial.decisions()) for trial in tried])
     X, y = data[2:]
     scores = np.mean([tried[i].proba_of(X) for i in order[:n_best]], axis=0)
-    return evaluate_logits(metric, scores, y.astype(float), cut=0.5)
+    return evaluate_logits(metric, scores, y.astype(float), threshold=0.5)
 
 
 def report(table):

@@ -19,7 +19,7 @@ from benchmarks.study.data import ten_folds
 from benchmarks.study.runs import Task
 from benchmarks.study.scores import AIMS, MAIN, METRICS, counts
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.metrics.scoring import best_cut
+from sk_anyloss.metrics.scoring import best_threshold
 
 NAME = "honest"
 INNER = 3
@@ -148,7 +148,9 @@ def run(source, folds, structure, L=None):
             final = bench.models[last].decision_function(X[test])
             cuts = {"": 0.0}
             if name == "BCE":
-                cuts |= {m: best_cut(METRICS[m], logits, y[held_out])[0] for m in AIMS}
+                cuts |= {
+                    m: best_threshold(METRICS[m], logits, y[held_out])[0] for m in AIMS
+                }
             for metric, cut in cuts.items():
                 row = {
                     "inner": counts(y[held_out], logits > cut),

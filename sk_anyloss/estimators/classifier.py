@@ -42,7 +42,7 @@ from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import best_cut, evaluate_logits
+from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.dataset import Subset
 from sk_anyloss.training.mlp import Activation
@@ -448,7 +448,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         meets it. Of all thresholds that do, the one that is best for the metric.
         """
         logits = np.concatenate([self._log_odds(X) for X, _ in sample.chunks(source)])
-        offset, _ = best_cut(goal, logits, sample.target, sample.own)
+        offset, _ = best_threshold(goal, logits, sample.target, sample.own)
         self.decision_ = Decision(offset)
         self.net_.threshold = self.decision_.threshold
         if not isinstance(goal, AtLeast):

@@ -118,7 +118,7 @@ class Loss(nn.Module):
         out : tensor of shape (K, n)
             Where to write.
         """
-        torch.mul(cache, samples.each(*grad), out=out)
+        torch.mul(cache, samples.scale(*grad), out=out)
 
     def reduce(self, S: Any) -> Any:
         """Bring together what was summed elsewhere: a loss by itself has summed all.

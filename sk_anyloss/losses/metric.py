@@ -32,10 +32,10 @@ from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.differentiable import (
-    ManyMetrics,
+    StackedMetrics,
     check_metric,
+    differentiate,
     not_finite,
-    slopes_of,
 )
 
 __all__ = [
@@ -127,8 +127,8 @@ class AnyLoss(Loss):
             if np.ndim(threshold) == 0:
                 self.thresholds = CURVE_THRESHOLDS
             self.thresholds = tuple(sorted(self.thresholds, reverse=True))
-        self.members: ManyMetrics | None = None
-        self.slopes = slopes_of(self.metric)
+        self.members: StackedMetrics | None = None
+        self.slopes = differentiate(self.metric)
 
     def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Tensor, Any]:
         found = [self.step.decide(logits, t) for t in self.thresholds]
@@ -173,7 +173,7 @@ class AnyLoss(Loss):
             else:
                 counts = M.to("cpu", torch.float64).flatten(1).numpy()
                 tn, fp, fn, tp = counts.T
-                members = self.members or ManyMetrics([self.metric] * len(M))
+                members = self.members or StackedMetrics([self.metric] * len(M))
                 value, positives, negatives = members(tn, fp, fn, tp)
                 finite = np.isfinite(value).all()
         except ArithmeticError as error:
@@ -205,7 +205,7 @@ class AnyLoss(Loss):
         out.zero_()
         slopes = cache if cache.dim() == out.dim() + 1 else cache.unsqueeze(0)
         for slope, pair in zip(slopes, grad, strict=True):
-            out.addcmul_(slope, samples.each(*pair))
+            out.addcmul_(slope, samples.scale(*pair))
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -220,7 +220,7 @@ class AnyLoss(Loss):
     def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:
         # They may differ in metric, thresholds and the numbers of the step.
         stacked = copy.copy(losses[0])
-        stacked.members = ManyMetrics([loss.metric for loss in losses])
+        stacked.members = StackedMetrics([loss.metric for loss in losses])
         stacked.step = stack_steps([loss.step for loss in losses], like)
         stacked.gain = np.array([loss.gain for loss in losses])
         columns = zip(*(loss.thresholds for loss in losses), strict=True)

@@ -13,7 +13,7 @@ from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.derivatives import value_and_slopes
+from sk_anyloss.metrics.derivatives import value_and_derivatives
 
 __all__ = ["Pairs"]
 
@@ -115,7 +115,7 @@ class Pairs(Loss):
                 [_by_threshold(part[k], weights[i]) for i, part in enumerate(h)]
                 for k in (0, 1)
             )
-            value, *factors = value_and_slopes(
+            value, *factors = value_and_derivatives(
                 self.at_positives, *(count.numpy() for count in (tn, fp, fn, tp))
             )
             loss += (1 - torch.as_tensor(value, dtype=w.dtype)) @ w[at]

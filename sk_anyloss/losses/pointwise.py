@@ -245,7 +245,7 @@ class SurrogateFBeta(MeanLoss):
             raise ValueError(
                 "SurrogateFBeta needs rate=, the number of positives divided by the "
                 "number of negatives in the training set; AnyLossClassifier("
-                "loss='surrogate_fbeta') finds it by itself among rows of both classes."
+                "loss='surrogate_fbeta') finds it among samples of both classes."
             )
         return self.beta**2 * self.rate
 

@@ -1,33 +1,33 @@
-"""Scores of a confusion matrix: functions, curves, derivatives, scorers."""
+"""Metrics of confusion matrices: functions, curves, derivatives, scorers."""
 
+from sk_anyloss.metrics.arithmetic import Metric, ratio, root
 from sk_anyloss.metrics.binary import (
-    AtLeast,
     FBeta,
-    Metric,
-    Savings,
     accuracy,
     balanced_accuracy,
     cohen_kappa,
-    curve_names,
     depends_on_prevalence,
     fowlkes_mallows,
-    get_metric,
     gmean,
     jaccard,
     mcc,
-    metric_name,
-    metric_names,
     precision,
-    ratio,
     recall,
-    register_curve,
-    register_metric,
-    root,
     specificity,
-    unregister_metric,
     youden_j,
 )
+from sk_anyloss.metrics.constraints import AtLeast
+from sk_anyloss.metrics.costs import Savings
 from sk_anyloss.metrics.curves import AveragePrecision, RocAuc
+from sk_anyloss.metrics.registry import (
+    curve_names,
+    get_metric,
+    metric_name,
+    metric_names,
+    register_curve,
+    register_metric,
+    unregister_metric,
+)
 from sk_anyloss.metrics.scoring import metric_score, metric_scorer
 
 __all__ = [

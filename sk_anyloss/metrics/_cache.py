@@ -1,16 +1,27 @@
-"""Results that are kept, for arguments that may not be fit for it."""
+"""A cache of results that also accepts arguments that cannot be hashed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
-def cached(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Keep results by arguments; those that cannot be hashed are worked out anew.
+def cached(function: Callable[[*Arguments], Result]) -> Callable[[*Arguments], Result]:
+    """Cache the results of a function; unhashable arguments bypass the cache.
+
+    Parameters
+    ----------
+    function : callable
+        A pure function of positional arguments.
+
+    Returns
+    -------
+    function : callable
+        The same function with an LRU cache.
 
     Examples
     --------
@@ -18,14 +29,14 @@ def cached(function: Callable[..., Result]) -> Callable[..., Result]:
     >>> cached(sum)([1, 2])  # A list cannot be hashed.
     3
     """
-    quick = lru_cache(function)
+    with_cache = lru_cache(function)
 
     @wraps(function)
-    def call(*args: Any) -> Result:
+    def call(*args: *Arguments) -> Result:
         try:
             hash(args)
         except TypeError:
             return function(*args)
-        return quick(*args)
+        return with_cache(*args)
 
     return call

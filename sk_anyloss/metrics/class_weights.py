@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.confusion import class_parts
 
 __all__ = ["ClassWeights"]
 
 
 class ClassWeights:
-    """What each row of a batch counts for as a negative and as a positive.
+    """Weight of each sample of a batch as a negative and as a positive.
 
-    A stack of models trains on G groups of rows, with M models to a group; an ordinary
-    fit is G = M = 1. Sums over the rows are one product of matrices a group.
+    A stack of models trains on G groups of samples, with M models per group; an
+    ordinary fit is G = M = 1, and K = G M is the number of models. A sum over the
+    samples is one matrix product per group.
 
     Parameters
     ----------
     table : tensor of shape (G, 2, n)
-        Weights of the rows of each group as negatives and as positives, one of the two
-        being 0 (both, for a row that only fills up the group).
+        Weights of the samples of each group as negatives and as positives, one of the
+        two being 0 (both, for a sample that only pads the group).
     target : tensor of shape (G, n)
         Labels, 0 or 1.
     even : bool, default=False
-        Whether all rows are known to have the same weight.
+        Whether all samples are known to have the same weight.
+
+    Attributes
+    ----------
+    columns : tensor of shape (G, n, 2)
+        The table with the classes on the last axis.
+    groups, n : int
+        Number of groups, and of samples in each.
 
     Examples
     --------
     >>> import torch
     >>> from sk_anyloss.metrics.class_weights import ClassWeights
-    >>> rows = ClassWeights.of(torch.tensor([0.0, 1.0, 1.0]), torch.tensor([1.0, 2, 3]))
-    >>> rows.sums(torch.tensor([[0.5, 0.5, 1.0]]))  # Of negatives, of positives.
+    >>> y, sample_weight = torch.tensor([0.0, 1.0, 1.0]), torch.tensor([1.0, 2.0, 3.0])
+    >>> samples = ClassWeights.of(y, sample_weight)
+    >>> samples.sums(torch.tensor([[0.5, 0.5, 1.0]]))  # Over negatives, positives.
     tensor([[0.5000, 4.0000]])
     """
 
@@ -45,24 +54,34 @@ class ClassWeights:
         self.columns = table.mT
         self.target = target
         self.groups, _, self.n = table.shape
-        self.most_factor = torch.finfo(table.dtype).max * 1e-12
-        self._even_share: Tensor | None = None
+        self._max_factor = torch.finfo(table.dtype).max * 1e-12
+        self._even_fractions: Tensor | None = None
         if even:
-            self._even_share = table.new_full(
+            self._even_fractions = table.new_full(
                 (self.groups, self.n, 1), 1 / max(self.n, 1)
             )
-        # Views, made once: a small batch takes no longer.
+        # For a small batch, making these views at each use would take as long as the
+        # arithmetic.
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]
 
     @classmethod
     def join(cls, parts: Iterable[ClassWeights]) -> ClassWeights:
-        """The rows of several batches as those of one.
+        """Concatenate several batches into one.
 
-        The batches may use the same memory, each until the next one is asked for.
+        Parameters
+        ----------
+        parts : iterable of ClassWeights
+            The batches. They may share one buffer, each valid until the next one is
+            drawn.
+
+        Returns
+        -------
+        samples : ClassWeights
+            All samples, in order.
         """
         copies = [
-            (part.table.clone(), part.target.clone(), part._even_share is not None)
+            (part.table.clone(), part.target.clone(), part._even_fractions is not None)
             for part in parts
         ]
         tables, targets, even = zip(*copies, strict=True)
@@ -70,7 +89,20 @@ class ClassWeights:
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:
-        """From labels and weights of shape (n,), or (..., n) for several groups."""
+        """Make it from labels and weights.
+
+        Parameters
+        ----------
+        y : tensor of shape (n,) or (..., n)
+            Labels, 0 or 1; leading axes are groups.
+        sample_weight : tensor of the shape of y, default=None
+            Weights.
+
+        Returns
+        -------
+        samples : ClassWeights
+            The weights by class.
+        """
         y = y.reshape(math.prod(y.shape[:-1]), y.shape[-1])
         if sample_weight is not None:
             sample_weight = sample_weight.reshape(y.shape)
@@ -78,9 +110,17 @@ class ClassWeights:
         return cls(table, y, even=sample_weight is None)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Sums of values (K, n), for K models, over either class: (K, 2).
+        """Weighted sums over the samples of each class.
 
-        With several values for each model, (S, K, n), the sums are (S, K, 2).
+        Parameters
+        ----------
+        values : tensor of shape (K, n) or (S, K, n)
+            One value, or S values, of each sample for each of K models.
+
+        Returns
+        -------
+        sums : tensor of shape (K, 2) or (S, K, 2)
+            Over negatives and over positives.
         """
         if self.groups == 1:
             return values @ self._columns
@@ -89,43 +129,56 @@ class ClassWeights:
         return sums.view(*values.shape[:-1], 2)
 
     def totals(self) -> Tensor:
-        """Weight of the two classes in each group, of shape (G, 2)."""
+        """Total weight of the two classes in each group, of shape (G, 2)."""
         return self.table.sum(-1)
 
-    def each(self, negatives: Any, positives: Any) -> Tensor:
-        """Weights times a factor for each class: (1, n), or (K, n) for K of them.
+    def scale(self, negatives: FloatOrArray, positives: FloatOrArray) -> Tensor:
+        """Sample weights times a factor for each class.
 
-        Factors beyond the dtype are cut off: they belong to sums next to 0, and to
-        slopes that have rounded to 0.
+        Parameters
+        ----------
+        negatives, positives : float or ndarray of shape (K,)
+            The factors. They are clipped to the range of the dtype: larger ones belong
+            to sums next to 0, and to derivatives that have rounded to 0.
+
+        Returns
+        -------
+        weights : tensor of shape (1, n) or (K, n)
+            The scaled weights.
         """
-        most = self.most_factor
+        most = self._max_factor
         if isinstance(negatives, np.ndarray):
-            negatives, positives = (
-                negatives.clip(-most, most),
-                positives.clip(-most, most),
-            )
-        else:
-            negatives = min(max(negatives, -most), most)
-            positives = min(max(positives, -most), most)
-        if self._even_share is not None and not isinstance(negatives, np.ndarray):
-            return torch.rsub(self.target, negatives, alpha=negatives - positives)
-        if not isinstance(negatives, np.ndarray):
-            weights = self._negatives * negatives
-            return weights.add_(self._positives, alpha=positives)
-        pairs = self.table.new_tensor(np.stack((negatives, positives), axis=-1))
-        grouped = pairs.view(self.groups, -1, 2)
-        return torch.bmm(grouped, self.table).view(-1, self.n)
+            factors = np.stack((negatives, positives), axis=-1).clip(-most, most)
+            grouped = self.table.new_tensor(factors).view(self.groups, -1, 2)
+            return torch.bmm(grouped, self.table).view(-1, self.n)
+        negative = min(max(negatives, -most), most)
+        positive = min(max(float(positives), -most), most)
+        if self._even_fractions is not None:
+            return torch.rsub(self.target, negative, alpha=negative - positive)
+        weights = self._negatives * negative
+        return weights.add_(self._positives, alpha=positive)
 
     def targets(self, models: int) -> Tensor:
-        """Labels for each model, (K, n), or (1, n) if all have the same rows."""
+        """Labels for each of K models.
+
+        Parameters
+        ----------
+        models : int
+            K, the number of models in all groups together.
+
+        Returns
+        -------
+        y : tensor of shape (K, n) or (1, n)
+            The labels, in one row if all models have the same samples.
+        """
         if self.groups in (1, models):
             return self.target
         return self.target.repeat_interleave(models // self.groups, dim=0)
 
     def share(self) -> Tensor:
-        """Share of each row in its group's weight, of shape (G, n, 1)."""
-        if self._even_share is not None:
-            return self._even_share
+        """Fraction of each sample in the weight of its group, of shape (G, n, 1)."""
+        if self._even_fractions is not None:
+            return self._even_fractions
         weight = self.table.sum(1)
         whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
         return (weight / whole).unsqueeze(-1)

@@ -1,27 +1,38 @@
-"""The weighted soft confusion matrix. Nothing else in the package sums over rows.
+"""The weighted soft confusion matrix.
 
-Soft decisions ``h`` in [0, 1] stand in for predicted labels, so that the counts can
-be differentiated. The last axis runs over the rows; axes in front of it (several
-models, several classes) are kept. The functions take numpy arrays and tensors.
+Soft decisions ``h`` in [0, 1] replace predicted labels, so that the counts can be
+differentiated. The last axis runs over the samples; axes before it (several models,
+several classes) are kept. The functions take numpy arrays and tensors.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
+
+from sk_anyloss.metrics.arithmetic import Array, Count
 
 __all__ = ["Counts", "class_parts", "confusion", "weighted_sum"]
 
 
-class Counts(NamedTuple):
-    """The four entries of a binary confusion matrix, in scikit-learn's order."""
+class Counts(NamedTuple, Generic[Count]):
+    """The four entries of a binary confusion matrix, in scikit-learn's order.
 
-    tn: Any
-    fp: Any
-    fn: Any
-    tp: Any
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.confusion import Counts
+    >>> Counts(tn=90, fp=2, fn=3, tp=5)
+    Counts(tn=90, fp=2, fn=3, tp=5)
+    """
+
+    tn: Count
+    fp: Count
+    fn: Count
+    tp: Count
 
 
-def confusion(h: Any, h_not: Any, y: Any, sample_weight: Any = None) -> Counts:
+def confusion(
+    h: Array, h_not: Array, y: Array, sample_weight: Array | None = None
+) -> Counts[Array]:
     r"""Sum soft decisions into a confusion matrix (eq. 6 of the AnyLoss paper).
 
     .. math::
@@ -32,12 +43,12 @@ def confusion(h: Any, h_not: Any, y: Any, sample_weight: Any = None) -> Counts:
     Parameters
     ----------
     h, h_not : array or tensor of shape (..., n)
-        The soft decisions, and one minus them. The second is asked for because
+        The soft decisions, and one minus them. The second is a parameter because
         ``1 - h`` loses all digits where ``h`` rounds to 1.
     y : array or tensor of shape (n,) or (..., n)
         Labels, 1 for the positive class and 0 for the negative one.
     sample_weight : array or tensor of the shape of y, default=None
-        Weights; a row of weight 2 counts as two rows.
+        Weights; a sample of weight 2 counts as two samples.
 
     Returns
     -------
@@ -61,8 +72,20 @@ def confusion(h: Any, h_not: Any, y: Any, sample_weight: Any = None) -> Counts:
     )
 
 
-def class_parts(y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-    """What each row counts for as a negative, and as a positive.
+def class_parts(y: Array, sample_weight: Array | None = None) -> tuple[Array, Array]:
+    """Weight of each sample as a negative, and as a positive.
+
+    Parameters
+    ----------
+    y : array or tensor
+        Labels, 0 or 1.
+    sample_weight : array or tensor of the shape of y, default=None
+        Weights.
+
+    Returns
+    -------
+    negatives, positives : array or tensor of the shape of y
+        One of the two is 0 for each sample.
 
     Examples
     --------
@@ -77,13 +100,25 @@ def class_parts(y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
     return sample_weight - positives, positives
 
 
-def _dot(a: Any, b: Any) -> Any:
-    # A product of matrices is the faster sum, where it applies.
+def _dot(a: Array, b: Array) -> Array:
+    # A matrix product is the faster sum where it applies.
     return a @ b if b.ndim == 1 and a.dtype == b.dtype else (a * b).sum(-1)
 
 
-def weighted_sum(values: Any, sample_weight: Any = None) -> Any:
-    """Sum over the rows, each times its weight.
+def weighted_sum(values: Array, sample_weight: Array | None = None) -> Array:
+    """Weighted sum over the samples.
+
+    Parameters
+    ----------
+    values : array or tensor of shape (..., n)
+        What to sum.
+    sample_weight : array or tensor of shape (n,) or (..., n), default=None
+        Weights.
+
+    Returns
+    -------
+    sum : array or tensor of shape (...)
+        The sum over the last axis.
 
     Examples
     --------

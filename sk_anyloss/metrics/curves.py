@@ -1,46 +1,54 @@
 """Metrics over all thresholds: areas under curves of confusion matrices.
 
-A curve is a row of confusion matrices, from the one with the fewest decisions for the
-positive class to the one with the most. With a matrix for every score in a data set it
-is scikit-learn's area; with soft counts at a few thresholds it can be trained on.
+A curve is a sequence of confusion matrices at falling thresholds, from the one with
+the fewest positive decisions to the one with the most. With one matrix for every
+distinct score of a data set, the area is scikit-learn's; with soft counts at a few
+thresholds, it can be trained on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from sk_anyloss.metrics.binary import (
-    Metric,
-    precision,
-    ratio,
-    register_curve,
-    specificity,
-)
+from sk_anyloss.metrics.arithmetic import Array, Metric, ratio
+from sk_anyloss.metrics.binary import precision, specificity
+from sk_anyloss.metrics.registry import register_curve
 
 __all__ = ["AveragePrecision", "Curve", "RocAuc", "counts_at_every_score"]
 
 
 class Curve:
-    """Base of the metrics over thresholds; larger is better.
+    """Base class of the metrics over thresholds; larger is better.
 
-    A subclass gives ``__call__``, ``slopes``, and ``at_positives``.
+    A subclass defines ``__call__``, ``value_and_derivatives`` and ``at_positives``.
     """
 
-    #: The metric of one confusion matrix whose mean this is, if a matrix is taken at
-    #: the score of each positive row.
+    #: The metric of one confusion matrix whose mean, over matrices taken at the score
+    #: of each positive sample, is the area.
     at_positives: ClassVar[Metric]
 
-    def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        """The area, from counts of shape (..., m), thresholds falling: shape (...)."""
+    def __call__(self, tn: Array, fp: Array, fn: Array, tp: Array) -> Array:
+        """Area under the curve.
+
+        Parameters
+        ----------
+        tn, fp, fn, tp : array or tensor of shape (..., m)
+            The counts at m falling thresholds.
+
+        Returns
+        -------
+        area : array or tensor of shape (...)
+            The area.
+        """
         raise NotImplementedError
 
-    def slopes(
+    def value_and_derivatives(
         self, tn: np.ndarray, fp: np.ndarray, fn: np.ndarray, tp: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The area, and what decisions at each threshold change in it.
+        """Area, and its derivatives by the decisions at each threshold.
 
         Parameters
         ----------
@@ -58,8 +66,10 @@ class Curve:
         raise NotImplementedError
 
 
-def _both_present(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[Any, Any, Any]:
-    """Weight of positives and negatives, and 1.0 where there are both."""
+def _class_totals(
+    tn: Array, fp: Array, fn: Array, tp: Array
+) -> tuple[Array, Array, Array]:
+    """Weight of positives and negatives, and 1.0 where both classes are present."""
     positives, negatives = tp + fn, tn + fp
     both = (positives[..., 0] != 0) * 1.0 * (negatives[..., 0] != 0)
     return positives, negatives, both
@@ -69,8 +79,8 @@ def _both_present(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[Any, Any, Any]:
 class RocAuc(Curve):
     """Area under the ROC curve, by the trapezoidal rule from (0, 0) to (1, 1).
 
-    The share of pairs of a positive and a negative row that are in the right order,
-    a tie counting half.
+    It equals the fraction of correctly ordered pairs of a positive and a negative
+    sample, where a tie counts half.
 
     Examples
     --------
@@ -83,28 +93,31 @@ class RocAuc(Curve):
 
     at_positives: ClassVar[Metric] = staticmethod(specificity)
 
-    def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        positives, negatives, both = _both_present(tn, fp, fn, tp)
-        y, x = ratio(tp, positives), ratio(fp, negatives)
-        inner = ((x[..., 1:] - x[..., :-1]) * (y[..., 1:] + y[..., :-1])).sum(-1)
-        ends = x[..., 0] * y[..., 0] + (1 - x[..., -1]) * (1 + y[..., -1])
+    def __call__(self, tn: Array, fp: Array, fn: Array, tp: Array) -> Array:
+        positives, negatives, both = _class_totals(tn, fp, fn, tp)
+        tpr, fpr = ratio(tp, positives), ratio(fp, negatives)
+        width, height = fpr[..., 1:] - fpr[..., :-1], tpr[..., 1:] + tpr[..., :-1]
+        inner = (width * height).sum(-1)
+        ends = fpr[..., 0] * tpr[..., 0] + (1 - fpr[..., -1]) * (1 + tpr[..., -1])
         return (inner + ends) / 2 * both
 
-    def slopes(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        positives, negatives, both = _both_present(tn, fp, fn, tp)
-        y, x = _with_ends(ratio(tp, positives)), _with_ends(ratio(fp, negatives))
-        by_y = (x[..., 2:] - x[..., :-2]) / 2 * both[..., None]
-        by_x = (y[..., :-2] - y[..., 2:]) / 2 * both[..., None]
+    def value_and_derivatives(
+        self, tn: np.ndarray, fp: np.ndarray, fn: np.ndarray, tp: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        positives, negatives, both = _class_totals(tn, fp, fn, tp)
+        tpr, fpr = _with_ends(ratio(tp, positives)), _with_ends(ratio(fp, negatives))
+        by_tpr = (fpr[..., 2:] - fpr[..., :-2]) / 2 * both[..., None]
+        by_fpr = (tpr[..., :-2] - tpr[..., 2:]) / 2 * both[..., None]
         value = self(tn, fp, fn, tp)
-        return value, ratio(by_y, positives), ratio(by_x, negatives)
+        return value, ratio(by_tpr, positives), ratio(by_fpr, negatives)
 
 
 @dataclass(frozen=True)
 class AveragePrecision(Curve):
-    """Precision at each threshold, weighted with the recall that it adds.
+    """Mean of the precision at each threshold, weighted by the increase in recall.
 
-    ``sum_j (R_j - R_(j-1)) P_j`` over falling thresholds, from no decision for the
-    positive class to all of them, as in scikit-learn.
+    ``sum_j (R_j - R_(j-1)) P_j`` over falling thresholds, from no positive decision to
+    all of them, as in scikit-learn.
 
     Examples
     --------
@@ -117,34 +130,36 @@ class AveragePrecision(Curve):
 
     at_positives: ClassVar[Metric] = staticmethod(precision)
 
-    def __call__(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        positives, negatives, both = _both_present(tn, fp, fn, tp)
-        recall, found = ratio(tp, positives), ratio(tp, tp + fp)
-        inner = ((recall[..., 1:] - recall[..., :-1]) * found[..., 1:]).sum(-1)
-        prior = ratio(positives[..., 0], positives[..., 0] + negatives[..., 0])
-        ends = recall[..., 0] * found[..., 0] + (1 - recall[..., -1]) * prior
-        # Without negatives, every decision for the positive class is right.
-        return (inner + ends) * both + (negatives[..., 0] == 0) * (prior != 0)
+    def __call__(self, tn: Array, fp: Array, fn: Array, tp: Array) -> Array:
+        positives, negatives, both = _class_totals(tn, fp, fn, tp)
+        R, P = ratio(tp, positives), ratio(tp, tp + fp)
+        inner = ((R[..., 1:] - R[..., :-1]) * P[..., 1:]).sum(-1)
+        prevalence = ratio(positives[..., 0], positives[..., 0] + negatives[..., 0])
+        ends = R[..., 0] * P[..., 0] + (1 - R[..., -1]) * prevalence
+        # Without negatives, every positive decision is correct.
+        return (inner + ends) * both + (negatives[..., 0] == 0) * (prevalence != 0)
 
-    def slopes(self, tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
-        positives, negatives, both = _both_present(tn, fp, fn, tp)
-        recall = np.insert(ratio(tp, positives), 0, 0.0, axis=-1)
-        width = (recall[..., 1:] - recall[..., :-1]) * both[..., None]
-        decided = tp + fp
-        found = ratio(tp, decided)
-        prior = ratio(positives, positives + negatives)[..., :1]
-        after = np.concatenate((found[..., 1:], prior), axis=-1)
-        by_recall = ratio((found - after) * both[..., None], positives)
-        by_tp = width * ratio(ratio(fp, decided), decided)
+    def value_and_derivatives(
+        self, tn: np.ndarray, fp: np.ndarray, fn: np.ndarray, tp: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        positives, negatives, both = _class_totals(tn, fp, fn, tp)
+        R = np.insert(ratio(tp, positives), 0, 0.0, axis=-1)
+        width = (R[..., 1:] - R[..., :-1]) * both[..., None]
+        predicted = tp + fp
+        P = ratio(tp, predicted)
+        prevalence = ratio(positives, positives + negatives)[..., :1]
+        P_next = np.concatenate((P[..., 1:], prevalence), axis=-1)
+        by_recall = ratio((P - P_next) * both[..., None], positives)
+        by_tp = width * ratio(ratio(fp, predicted), predicted)
         return (
             self(tn, fp, fn, tp),
             by_recall + by_tp,
-            -width * ratio(found, decided),
+            -width * ratio(P, predicted),
         )
 
 
 def _with_ends(points: np.ndarray) -> np.ndarray:
-    """A curve between 0 and 1."""
+    """Add the points 0 and 1 to the two ends of a curve."""
     shape = (*points.shape[:-1], 1)
     return np.concatenate((np.zeros(shape), points, np.ones(shape)), axis=-1)
 
@@ -156,7 +171,7 @@ register_curve("average_precision", AveragePrecision())
 def counts_at_every_score(
     scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Confusion matrices of all ways to cut scores in two, thresholds falling.
+    """Confusion matrices with every distinct score as the threshold, falling.
 
     Parameters
     ----------
@@ -165,13 +180,13 @@ def counts_at_every_score(
     target : ndarray of shape (n,)
         Labels, 0 or 1.
     sample_weight : ndarray of shape (n,), default=None
-        Weights of the rows.
+        Sample weights.
 
     Returns
     -------
     tn, fp, fn, tp : ndarray of shape (m,)
-        The counts if all rows with at least the j-th highest of m different scores
-        are called positive.
+        The counts if all samples with at least the j-th highest of m distinct scores
+        are decided positive.
 
     Examples
     --------

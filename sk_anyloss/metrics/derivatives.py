@@ -1,23 +1,26 @@
 """Forward-mode derivatives of a metric, by dual numbers.
 
-A loss on a metric needs two numbers of it: what a little more decision for the
-positive class changes among the positives (FN becomes TP) and among the negatives (TN
-becomes FP). A :class:`Dual` carries a value and these two derivatives through plain
-arithmetic, exactly, and follows the same branches at zero as the value itself does.
-For four counts, autograd would spend its time on bookkeeping.
+The gradient of a loss on a metric needs two derivatives of the metric: by the
+decisions on the positives (FN becomes TP) and by those on the negatives (TN becomes
+FP). A :class:`Dual` carries a value and these two derivatives through plain arithmetic,
+exactly, and takes the same branches at zero as the value itself does. For four counts,
+the overhead of autograd would exceed the arithmetic.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
-from sk_anyloss.metrics.binary import FBeta, Metric
+import numpy as np
 
-__all__ = ["Dual", "value_and_slopes"]
+from sk_anyloss.metrics.arithmetic import FloatOrArray, Metric
+from sk_anyloss.metrics.binary import FBeta
+
+__all__ = ["Dual", "value_and_derivatives"]
 
 
 class Dual:
-    """A number, or an array of them, with two derivatives.
+    """A number, or an array of numbers, with two derivatives.
 
     Parameters
     ----------
@@ -38,16 +41,18 @@ class Dual:
     __slots__ = ("negatives", "positives", "value")
     __array_ufunc__ = None  # So that numpy leaves ``array * dual`` to this class.
 
-    def __init__(self, value: Any, positives: Any, negatives: Any) -> None:
+    def __init__(
+        self, value: FloatOrArray, positives: FloatOrArray, negatives: FloatOrArray
+    ) -> None:
         self.value = value
         self.positives = positives
         self.negatives = negatives
 
-    def _times(self, value: Any, slope: Any) -> Dual:
-        """The number ``value``, whose derivative by this one is ``slope``."""
-        return Dual(value, slope * self.positives, slope * self.negatives)
+    def _chain(self, value: FloatOrArray, derivative: FloatOrArray) -> Dual:
+        """A function of this number, by the chain rule."""
+        return Dual(value, derivative * self.positives, derivative * self.negatives)
 
-    def __add__(self, other: Any) -> Dual:
+    def __add__(self, other: Dual | FloatOrArray) -> Dual:
         if isinstance(other, Dual):
             return Dual(
                 self.value + other.value,
@@ -61,13 +66,13 @@ class Dual:
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.positives, -self.negatives)
 
-    def __sub__(self, other: Any) -> Dual:
+    def __sub__(self, other: Dual | FloatOrArray) -> Dual:
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Dual:
+    def __rsub__(self, other: FloatOrArray) -> Dual:
         return -self + other
 
-    def __mul__(self, other: Any) -> Dual:
+    def __mul__(self, other: Dual | FloatOrArray) -> Dual:
         if isinstance(other, Dual):
             a, b = self.value, other.value
             return Dual(
@@ -75,11 +80,11 @@ class Dual:
                 b * self.positives + a * other.positives,
                 b * self.negatives + a * other.negatives,
             )
-        return self._times(self.value * other, other)
+        return self._chain(self.value * other, other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Dual:
+    def __truediv__(self, other: Dual | FloatOrArray) -> Dual:
         if isinstance(other, Dual):
             value = self.value / other.value
             return Dual(
@@ -87,37 +92,46 @@ class Dual:
                 (self.positives - value * other.positives) / other.value,
                 (self.negatives - value * other.negatives) / other.value,
             )
-        return self._times(self.value / other, 1 / other)
+        return self._chain(self.value / other, 1 / other)
 
-    def __rtruediv__(self, other: Any) -> Dual:
+    def __rtruediv__(self, other: FloatOrArray) -> Dual:
         value = other / self.value
-        return self._times(value, -value / self.value)
+        return self._chain(value, -value / self.value)
 
     def __pow__(self, power: float) -> Dual:
-        return self._times(self.value**power, power * self.value ** (power - 1))
+        return self._chain(self.value**power, power * self.value ** (power - 1))
 
+    # Comparisons give arrays for arrays, as numpy's do, hence ``Any``.
     def __eq__(self, other: object) -> Any:
         return self.value == (other.value if isinstance(other, Dual) else other)
 
     def __ne__(self, other: object) -> Any:
         return self.value != (other.value if isinstance(other, Dual) else other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Dual | float) -> bool | np.ndarray:
         return self.value < (other.value if isinstance(other, Dual) else other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Dual | float) -> bool | np.ndarray:
         return self.value <= (other.value if isinstance(other, Dual) else other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Dual | float) -> bool | np.ndarray:
         return self.value > (other.value if isinstance(other, Dual) else other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Dual | float) -> bool | np.ndarray:
         return self.value >= (other.value if isinstance(other, Dual) else other)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def value_and_slopes(
+@overload
+def value_and_derivatives(
+    metric: Metric, tn: float, fp: float, fn: float, tp: float
+) -> tuple[float, float, float]: ...
+@overload
+def value_and_derivatives(
+    metric: Metric, tn: np.ndarray, fp: np.ndarray, fn: np.ndarray, tp: np.ndarray
+) -> tuple[FloatOrArray, FloatOrArray, FloatOrArray]: ...
+def value_and_derivatives(
     metric: Metric, tn: Any, fp: Any, fn: Any, tp: Any
 ) -> tuple[Any, Any, Any]:
     """A metric, and its derivatives by the decisions on positives and on negatives.
@@ -138,16 +152,16 @@ def value_and_slopes(
 
     Examples
     --------
-    >>> from sk_anyloss.metrics.derivatives import value_and_slopes
+    >>> from sk_anyloss.metrics.derivatives import value_and_derivatives
     >>> from sk_anyloss.metrics import precision
-    >>> value_and_slopes(precision, 9.0, 1.0, 2.0, 3.0)
+    >>> value_and_derivatives(precision, 9.0, 1.0, 2.0, 3.0)
     (0.75, 0.0625, -0.1875)
     """
     if isinstance(metric, FBeta) and isinstance(tp, float):
-        return metric.slopes(tn, fp, fn, tp)
+        return metric.value_and_derivatives(tn, fp, fn, tp)
     result = metric(
         Dual(tn, 0.0, -1.0), Dual(fp, 0.0, 1.0), Dual(fn, -1.0, 0.0), Dual(tp, 1.0, 0.0)
     )
     if isinstance(result, Dual):
         return result.value, result.positives, result.negatives
-    return result, 0.0, 0.0  # A metric may have a constant branch.
+    return result, 0.0, 0.0  # A branch of the metric may be constant.

@@ -1,4 +1,4 @@
-"""Metrics that can be trained on: is a function one, and what are its slopes."""
+"""Metrics to train on: check that a function is differentiable, differentiate it."""
 
 from __future__ import annotations
 
@@ -10,36 +10,73 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from sk_anyloss.metrics._cache import cached
-from sk_anyloss.metrics.binary import Metric, get_metric, metric_name
+from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.derivatives import value_and_slopes
+from sk_anyloss.metrics.derivatives import value_and_derivatives
+from sk_anyloss.metrics.registry import get_metric, metric_name
 
 __all__ = [
-    "ManyMetrics",
     "NotFiniteError",
+    "StackedMetrics",
+    "ValueAndDerivatives",
     "check_metric",
-    "has_slopes",
+    "differentiate",
+    "has_closed_form",
     "not_finite",
-    "slopes_of",
 ]
 
-#: ``slopes(tn, fp, fn, tp) -> value, positives, negatives``.
-Slopes: TypeAlias = Callable[..., "tuple[Any, Any, Any]"]
+#: ``g(tn, fp, fn, tp) -> value, positives, negatives``: a metric and its derivatives by
+#: the decisions on positives and on negatives. All are floats, or all are arrays.
+ValueAndDerivatives: TypeAlias = Callable[..., "tuple[Any, Any, Any]"]
 
 
 class NotFiniteError(ValueError):
-    """A training that did not stay finite; ``what`` says what was not."""
+    """Training has diverged; ``what`` says which quantity is not finite.
+
+    Parameters
+    ----------
+    what : str
+        The quantity, as the subject of a sentence.
+    why : str, default=''
+        A likely cause, or what to do.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.differentiable import NotFiniteError
+    >>> print(NotFiniteError("The loss is not finite", "lower the learning rate."))
+    The loss is not finite: lower the learning rate.
+    """
 
     def __init__(self, what: str, why: str = "") -> None:
         super().__init__(f"{what}: {why}" if why else what)
         self.what = what
 
 
-def not_finite(name: str, counts: Iterable[Any]) -> ValueError:
-    """The error for a metric that is not finite at some counts."""
+def not_finite(name: str, counts: Iterable[ArrayLike]) -> ValueError:
+    """The error to raise for a metric that is not finite at some counts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the metric.
+    counts : iterable of four floats or arrays
+        ``tn, fp, fn, tp``.
+
+    Returns
+    -------
+    error : ValueError
+        A :class:`NotFiniteError` if the counts themselves are not finite.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.differentiable import not_finite
+    >>> print(not_finite("own", (9.0, 0.0, 0.0, 0.0)))
+    The metric 'own' is not finite at (tn, fp, fn, tp) = (9.0, 0.0, 0.0, 0.0). If ...
+    """
     numbers = tuple(np.asarray(count).tolist() for count in counts)
     if not np.isfinite(numbers).all():
         return NotFiniteError(
@@ -54,7 +91,7 @@ def not_finite(name: str, counts: Iterable[Any]) -> ValueError:
 
 
 def check_metric(metric: str | Metric) -> Metric:
-    """Return the metric as a function, once it is seen to work on tensors.
+    """Look up a metric and check that it is differentiable on tensors.
 
     Parameters
     ----------
@@ -76,19 +113,19 @@ def check_metric(metric: str | Metric) -> Metric:
     """
     function, name = get_metric(metric), metric_name(metric)
     if isinstance(metric, str):
-        _check_once(function, name)
+        _check_function_once(function, name)
     else:
         _check_function(function, name)
     return function
 
 
-#: A confusion matrix at which metrics are tried.
+#: A confusion matrix at which metrics are tested.
 _COUNTS = (50.0, 4.0, 3.0, 6.0)
 
 
 @contextmanager
 def _counts_with_gradient(metric: Metric) -> Iterator[Tensor]:
-    """The same as a tensor, where autograd is on, whatever it was before."""
+    """Yield the test counts as a tensor, with autograd enabled in any context."""
     with torch.inference_mode(False), torch.enable_grad():
         counts = torch.tensor(_COUNTS, dtype=torch.float64)
         if isinstance(metric, Curve):
@@ -103,7 +140,7 @@ def _check_function(function: Metric, name: str) -> None:
     )
     try:
         with warnings.catch_warnings(), _counts_with_gradient(function) as counts:
-            # torch warns of float(tensor); what follows says it better.
+            # torch warns of float(tensor); the errors below say more.
             warnings.simplefilter("ignore")
             value = function(*counts)
     except Exception as error:
@@ -131,45 +168,55 @@ def _check_function(function: Metric, name: str) -> None:
         )
 
 
-_check_once = cached(_check_function)
+_check_function_once = cached(_check_function)
 
 
-def _has_slopes(metric: Metric) -> bool:
-    """Whether a metric takes dual numbers, and finds the same slopes as autograd."""
+def _has_closed_form(metric: Metric) -> bool:
+    """Whether dual numbers work, and give the same derivatives as autograd."""
     with _counts_with_gradient(metric) as counts:
-        at: Any = counts.detach().numpy()
+        at = counts.detach().numpy()
     try:
         if isinstance(metric, Curve):
-            _, *slopes = metric.slopes(*at)
+            _, *derivatives = metric.value_and_derivatives(*at)
         else:
-            _, *slopes = value_and_slopes(metric, *at.tolist())
+            _, *derivatives = value_and_derivatives(metric, *at.tolist())
     except Exception:
         return False
     with _counts_with_gradient(metric) as counts:
         (partials,) = torch.autograd.grad(metric(*counts), counts)
     tn, fp, fn, tp = partials.numpy()
-    return bool(np.allclose(slopes, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))
+    return bool(np.allclose(derivatives, (tp - fn, fp - tn), rtol=1e-9, atol=1e-12))
 
 
-_has_slopes_once = cached(_has_slopes)
+_has_closed_form_once = cached(_has_closed_form)
 
 
-def has_slopes(metric: str | Metric) -> bool:
-    """Whether the slopes of a metric can be had without autograd, and are right.
+def has_closed_form(metric: str | Metric) -> bool:
+    """Whether the derivatives of a metric can be computed without autograd.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
+
+    Returns
+    -------
+    has_closed_form : bool
+        Whether they can, and agree with those of autograd.
 
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.metrics.differentiable import has_slopes
-    >>> has_slopes("f1"), has_slopes(lambda tn, fp, fn, tp: torch.sqrt(tp))
+    >>> from sk_anyloss.metrics.differentiable import has_closed_form
+    >>> has_closed_form("f1"), has_closed_form(lambda tn, fp, fn, tp: torch.sqrt(tp))
     (True, False)
     """
-    look = _has_slopes_once if isinstance(metric, str) else _has_slopes
-    return look(get_metric(metric))
+    test = _has_closed_form_once if isinstance(metric, str) else _has_closed_form
+    return test(get_metric(metric))
 
 
-def slopes_of(metric: Metric) -> Slopes:
-    """What finds the value of a metric and its derivatives by the decisions.
+def differentiate(metric: Metric) -> ValueAndDerivatives:
+    """The function that gives the value of a metric and its derivatives.
 
     Parameters
     ----------
@@ -178,30 +225,33 @@ def slopes_of(metric: Metric) -> Slopes:
 
     Returns
     -------
-    slopes : callable
-        ``slopes(tn, fp, fn, tp) -> value, positives, negatives``, in closed form, or by
-        autograd for functions that only tensors go through.
+    value_and_derivatives : callable
+        ``g(tn, fp, fn, tp) -> value, positives, negatives``, with derivatives by the
+        decisions on positives and on negatives: in closed form, or by autograd for
+        functions that take tensors only.
 
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.metrics.differentiable import slopes_of
-    >>> slopes_of(lambda tn, fp, fn, tp: torch.sqrt(tp))(1.0, 2.0, 3.0, 4.0)
+    >>> from sk_anyloss.metrics.differentiable import differentiate
+    >>> differentiate(lambda tn, fp, fn, tp: torch.sqrt(tp))(1.0, 2.0, 3.0, 4.0)
     (2.0, 0.25, 0.0)
     """
-    if not has_slopes(metric):
-        return partial(_slopes_by_autograd, metric)
+    if not has_closed_form(metric):
+        return partial(_value_and_derivatives_by_autograd, metric)
     if isinstance(metric, Curve):
-        return metric.slopes
-    return partial(value_and_slopes, metric)
+        return metric.value_and_derivatives
+    return partial(value_and_derivatives, metric)
 
 
-def _slopes_by_autograd(metric: Metric, *counts: Any) -> tuple[Any, Any, Any]:
+def _value_and_derivatives_by_autograd(
+    metric: Metric, *counts: float | np.ndarray
+) -> tuple[Any, Any, Any]:
     with torch.inference_mode(False), torch.enable_grad():
         table = torch.tensor(np.array(counts, dtype=float), requires_grad=True)
         value = metric(*table)
         if not isinstance(value, Tensor) or value.grad_fn is None:
-            # A metric may have a constant branch.
+            # A branch of the metric may be constant.
             shape = table[0].shape[:-1] if isinstance(metric, Curve) else table[0].shape
             value = torch.zeros(shape, dtype=table.dtype) + value + 0 * table.sum()
         (grads,) = torch.autograd.grad(value.sum(), table)
@@ -214,35 +264,52 @@ def _slopes_by_autograd(metric: Metric, *counts: Any) -> tuple[Any, Any, Any]:
     return a, b, c
 
 
-class ManyMetrics:
-    """The metrics of a stack of models, each of them asked once for all its models."""
+class StackedMetrics:
+    """The metrics of a stack of models, each distinct one evaluated once.
+
+    Parameters
+    ----------
+    metrics : sequence of K callables
+        The metric of each model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics import precision, recall
+    >>> from sk_anyloss.metrics.differentiable import StackedMetrics
+    >>> metrics = StackedMetrics([precision, recall])
+    >>> tn, fp, fn, tp = np.array([[9.0, 9.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    >>> values, positives, negatives = metrics(tn, fp, fn, tp)
+    >>> values
+    array([0.75, 0.6 ])
+    """
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
-        self.metrics: list[Metric] = []
+        distinct: list[Metric] = []
         for metric in metrics:
-            if metric not in self.metrics:
-                self.metrics.append(metric)
-        self.slopes = [slopes_of(metric) for metric in self.metrics]
+            if metric not in distinct:
+                distinct.append(metric)
+        self.functions = [differentiate(metric) for metric in distinct]
         self.indices = [
             np.array([i for i, other in enumerate(metrics) if other == metric])
-            for metric in self.metrics
+            for metric in distinct
         ]
 
     def __call__(self, *counts: np.ndarray) -> np.ndarray:
-        """Values and slopes, of shape (3, K), for four counts of shape (K,)."""
+        """Values and derivatives, of shape (3, K), for four counts of shape (K,)."""
         table = np.stack(counts)
         result = np.empty((3, table.shape[1]))
-        for slopes, index in zip(self.slopes, self.indices, strict=True):
-            result[:, index] = _of_many(slopes, table[:, index])
+        for function, index in zip(self.functions, self.indices, strict=True):
+            result[:, index] = _apply_to_each(function, table[:, index])
         return result
 
 
-def _of_many(slopes: Slopes, counts: np.ndarray) -> np.ndarray:
+def _apply_to_each(function: ValueAndDerivatives, counts: np.ndarray) -> np.ndarray:
     result = np.empty((3, counts.shape[1]))
     try:
         with np.errstate(all="ignore"):
-            result[:] = np.broadcast_arrays(*slopes(*counts))
-    except (ValueError, RuntimeError):  # It has a branch, which an array cannot take.
-        for i, column in enumerate(counts.T):
-            result[:, i] = slopes(*column.tolist())
+            result[:] = np.broadcast_arrays(*function(*counts))
+    except (ValueError, RuntimeError):  # Its branches need single numbers.
+        for i, matrix in enumerate(counts.T):
+            result[:, i] = function(*matrix.tolist())
     return result

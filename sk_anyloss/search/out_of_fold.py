@@ -9,7 +9,7 @@ import numpy as np
 
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import best_cut, evaluate_logits
+from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
 
 __all__ = ["OutOfFold"]
 
@@ -40,7 +40,7 @@ class OutOfFold:
 
     def best_decision(self, log_odds: np.ndarray) -> Decision:
         """The decision that is best for the metric on all of them."""
-        return Decision(best_cut(self.metric, log_odds, self.target, self.weight)[0])
+        return Decision(best_threshold(self.metric, log_odds, self.target, self.weight)[0])
 
     def nested_margin(self, log_odds: np.ndarray) -> np.ndarray:
         """Margins to a threshold that was tuned on the samples of all other folds.
@@ -55,7 +55,7 @@ class OutOfFold:
             others = np.ones(len(log_odds), dtype=bool)
             others[start:stop] = len(self.sizes) == 1
             weight = None if self.weight is None else self.weight[others]
-            offsets[start:stop] = best_cut(
+            offsets[start:stop] = best_threshold(
                 self.metric, log_odds[others], self.target[others], weight
             )[0]
         return log_odds - offsets

@@ -942,7 +942,7 @@ def test_a_constrained_model_of_one_class_says_so(imbalanced):
 def test_rows_of_one_class_have_no_rate(imbalanced):
     X, y = imbalanced
     model = AnyLossClassifier("f1", loss="surrogate_fbeta")
-    with pytest.raises(ValueError, match="among rows of both classes"):
+    with pytest.raises(ValueError, match="among samples of both classes"):
         model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
 
 

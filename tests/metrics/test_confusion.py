@@ -11,17 +11,17 @@ from sk_anyloss.metrics.confusion import confusion, weighted_sum
 
 
 @given(
-    rows=st.lists(
+    samples=st.lists(
         st.tuples(st.booleans(), st.booleans(), st.integers(1, 5)), min_size=1
     )
 )
-def test_hard_decisions_give_scikit_learns_confusion_matrix(rows):
-    y, h, w = np.array(rows, dtype=float).T
+def test_hard_decisions_give_scikit_learns_confusion_matrix(samples):
+    y, h, w = np.array(samples, dtype=float).T
     expected = sklearn.metrics.confusion_matrix(y, h, labels=[0, 1], sample_weight=w)
     assert list(confusion(h, 1 - h, y, w)) == expected.ravel().tolist()
 
 
-def test_weight_two_is_the_row_twice_and_weight_zero_none():
+def test_integer_weights_equal_repeated_samples():
     rng = np.random.default_rng(0)
     h, y, w = rng.random(20), rng.integers(0, 2, 20), rng.integers(0, 4, 20)
     weighted = confusion(h, 1 - h, y, w)

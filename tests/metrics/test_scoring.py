@@ -1,4 +1,4 @@
-"""Scores of hard labels and scikit-learn scorers."""
+"""Scores of hard labels, and scikit-learn scorers."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 Y, PREDICTED = rng.integers(0, 2, (2, 80))
 
 
-def test_the_greater_label_is_positive_as_in_classes_1():
+def test_the_greater_label_is_positive_by_default():
     names = np.array(["no", "yes"])
     expected = sklearn.metrics.f1_score(Y, PREDICTED)
     assert metric_score(Y, PREDICTED) == pytest.approx(expected)
@@ -20,7 +20,7 @@ def test_the_greater_label_is_positive_as_in_classes_1():
     assert metric_score(Y == 1, PREDICTED == 1) == pytest.approx(expected)
 
 
-def test_another_label_may_be_positive():
+def test_pos_label():
     expected = sklearn.metrics.f1_score(Y, PREDICTED, pos_label=0)
     assert metric_score(Y, PREDICTED, pos_label=0) == pytest.approx(expected)
 
@@ -32,7 +32,7 @@ def test_sample_weight():
     assert score == pytest.approx(expected)
 
 
-def test_one_label_alone_is_known_among_0_and_1_only():
+def test_a_single_label_needs_pos_label_unless_0_or_1():
     assert metric_score([0, 0], [0, 0], metric="accuracy") == 1
     assert metric_score([1, 1], [1, 1], metric="recall") == 1
     with pytest.raises(ValueError, match="pos_label"):
@@ -41,17 +41,17 @@ def test_one_label_alone_is_known_among_0_and_1_only():
 
 
 @pytest.mark.parametrize(
-    ("name", "theirs"),
+    ("name", "sklearn_name"),
     [("f1", "f1"), ("mcc", "matthews_corrcoef"), ("jaccard", "jaccard")],
 )
-def test_a_scorer_is_scikit_learns(name, theirs, imbalanced):
+def test_scorer_equals_scikit_learns(name, sklearn_name, imbalanced):
     model = LogisticRegression()
     scores = cross_val_score(model, *imbalanced, cv=3, scoring=metric_scorer(name))
-    expected = cross_val_score(model, *imbalanced, cv=3, scoring=theirs)
+    expected = cross_val_score(model, *imbalanced, cv=3, scoring=sklearn_name)
     np.testing.assert_allclose(scores, expected)
 
 
-def test_a_scorer_from_a_callable(imbalanced):
+def test_scorer_from_a_callable(imbalanced):
     X, y = imbalanced
     model = LogisticRegression().fit(X, y)
     scorer = metric_scorer(lambda tn, fp, fn, tp: -(fp + 10 * fn))
@@ -59,7 +59,7 @@ def test_a_scorer_from_a_callable(imbalanced):
     assert scorer(model, X, y) == -(fp + 10 * fn)
 
 
-def test_a_scorer_tunes_thresholds(imbalanced):
+def test_scorer_tunes_thresholds(imbalanced):
     X, y = imbalanced
     tuned = TunedThresholdClassifierCV(
         LogisticRegression(), scoring=metric_scorer("f2")
@@ -69,7 +69,7 @@ def test_a_scorer_tunes_thresholds(imbalanced):
     assert scorer(tuned.fit(X, y), X, y) > scorer(plain, X, y)
 
 
-def test_a_scorer_of_string_labels(imbalanced):
+def test_scorer_with_string_labels(imbalanced):
     X, y = imbalanced
     names = np.array(["fraud", "ok"])[1 - y]
     model = LogisticRegression().fit(X, names)
@@ -78,7 +78,7 @@ def test_a_scorer_of_string_labels(imbalanced):
     assert scorer(model, X, names) == pytest.approx(expected)
 
 
-def test_an_unknown_metric_fails_at_once():
+def test_scorer_refuses_an_unknown_metric_at_once():
     with pytest.raises(ValueError, match="Unknown metric"):
         metric_scorer("f one")
 

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
-from sk_anyloss.metrics.scoring import best_cut
+from sk_anyloss.metrics.scoring import best_threshold
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(
@@ -81,8 +81,8 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     if "loss" in params:  # Of each fold, the cut that is best on the others.
         for k in range(3):
             z, y = (np.concatenate(p[:k] + p[k + 1 :]) for p in (decisions, labels))
-            cuts[k], _ = best_cut("f1", z, y)
-        cut, _ = best_cut("f1", np.concatenate(decisions), np.concatenate(labels))
+            cuts[k], _ = best_threshold("f1", z, y)
+        cut, _ = best_threshold("f1", np.concatenate(decisions), np.concatenate(labels))
         assert threshold == pytest.approx(expit(cut))
     else:
         assert threshold == 0.5
