@@ -58,7 +58,7 @@ figure, panels = plt.subplots(
 panels = panels.ravel()
 print(f"{'':<34}share of p with less than 1 % of the greatest pull")
 for panel, name in zip(panels, step_names(), strict=False):
-    h, slope = get_step(name)(p), get_step(name).slope(p)
+    h, slope = get_step(name)(p), get_step(name).derivative(p)
     panel.fill_between(p, slope / slope.max(), color=PLAIN, alpha=0.15, linewidth=0)
     panel.plot(p, h, color=PLAIN)
     panel.set_title(f"step='{name}'")

@@ -50,10 +50,10 @@ SAMPLERS = {"SMOTE": SMOTE, "under": RandomUnderSampler}
 class DeltaRule(MeanLoss):
     """The paper's MSE: half the squared distance of the net value from -1 or 1."""
 
-    def per_row(self, logits, y):  # noqa: D102
+    def loss_per_sample(self, logits, y):  # noqa: D102
         return (logits - (2 * y - 1)) ** 2 / 2
 
-    def slope_per_row(self, logits, y):  # noqa: D102
+    def derivative_per_sample(self, logits, y):  # noqa: D102
         return logits - (2 * y - 1)
 
 

@@ -430,7 +430,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         source, sample = task.source, task.sample
         criterion = self.net_.criterion_
         if isinstance(criterion, Loss):
-            criterion.forget()
+            criterion.reset()
         goal = getattr(criterion, "goal", None)
         if isinstance(goal, AtLeast):
             self._tune_threshold(goal, source, sample)

@@ -1,17 +1,10 @@
 """Losses on logits, all with one signature: ``loss(logits, y, sample_weight=None)``."""
 
-from sk_anyloss.losses.metric import (
-    BCE,
-    MSE,
-    AnyLoss,
-    Focal,
-    Hybrid,
-    Pairs,
-    SurrogateFBeta,
-    WeightedBCE,
-    get_loss,
-    loss_names,
-)
+from sk_anyloss.losses.anyloss import AnyLoss
+from sk_anyloss.losses.hybrid import Hybrid
+from sk_anyloss.losses.pairwise import Pairs
+from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
+from sk_anyloss.losses.registry import get_loss, loss_names
 
 __all__ = [
     "BCE",

@@ -1,24 +1,24 @@
-"""The contract that every loss keeps, in three pure steps.
+"""The contract of every loss, in three pure steps.
 
-Samples reach a loss only through statistics that are sums over them, so everything
-that depends on the samples is done twice, before and after a handful of numbers:
+Samples reach a loss only through statistics that are sums over them, so the work on
+samples comes before and after a computation with a handful of numbers:
 
 1. ``statistics(logits, samples) -> S, cache``: the statistics of a batch, additive over
    samples, and what the last step needs of each sample;
-2. ``value_and_grad(S) -> loss, grad``: the loss, and its derivative by the statistics;
-3. ``backward(cache, grad, samples, out)``: from there to the derivative by the logits.
+2. ``value_and_grad(S) -> loss, grad``: the loss, and its gradient by the statistics;
+3. ``backward(cache, grad, samples, out)``: from there to the gradient by the logits.
 
-Between the first two, :meth:`Loss.reduce` brings together what several processes have
-summed, and :meth:`Loss.average` what earlier batches have. The torch criterion wraps
-these steps in one autograd function; the closed form of the network calls them
-directly; batches in pieces and statistics of an epoch are sums of S.
+Between the first two, :meth:`Loss.reduce` adds the statistics of other processes, and
+:meth:`Loss.average` those of earlier batches. The torch criterion wraps these steps in
+one autograd function; the closed-form training of the network calls them directly; a
+batch that is split into chunks, and the loss of an epoch, are sums of S.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -26,13 +26,18 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from sk_anyloss.losses.precision import at_least_single, full_precision
+from sk_anyloss.metrics.arithmetic import FloatOrArray, Metric
 from sk_anyloss.metrics.class_weights import ClassWeights
 
-__all__ = ["Loss", "Parts", "Statistics", "align"]
+__all__ = ["Cache", "Factors", "Gradient", "Loss", "Parts", "Statistics", "align"]
 
 
-class Parts(tuple):
-    """Statistics of several losses beside each other, which add up part by part.
+#: The statistics of one of several losses: a tensor, or Parts again.
+Part = TypeVar("Part", bound=Any)
+
+
+class Parts(tuple[Part, ...]):
+    """Statistics of several losses side by side, added elementwise.
 
     Examples
     --------
@@ -41,32 +46,49 @@ class Parts(tuple):
     (11, 22)
     """
 
-    def __add__(self, other: Any) -> Parts:
+    def __add__(self, other: tuple[Any, ...]) -> Parts[Part]:
         return Parts(a + b for a, b in zip(self, other, strict=True))
 
-    def __radd__(self, zero: int) -> Parts:
+    def __radd__(self, zero: int) -> Parts[Part]:
         return self
 
 
-#: What a loss adds up over samples. The axis of the models comes before those of the
-#: classes: (..., K, classes) or (..., K, true class, decided class).
-Statistics: TypeAlias = "Tensor | Parts"
+#: Statistics of a batch, additive over samples: a tensor, or Parts for a loss that is
+#: made of others. The axis of the K models comes before those of the classes:
+#: (..., K, classes) or (..., K, true class, decided class).
+Statistics = TypeVar("Statistics", bound=Tensor | Parts)
+
+#: What ``backward`` needs of each sample of a batch: for most losses a tensor of shape
+#: (K, n), the derivative by the logit. The bound lets the default ``backward`` use it.
+Cache = TypeVar("Cache", bound=Any)
+
+#: Gradient of the loss by the statistics, in the form that ``backward`` takes: for most
+#: losses the two :data:`Factors`. The bound lets the default ``backward`` use it.
+Gradient = TypeVar("Gradient", bound=Any)
+
+#: Factors of the negatives and of the positives in the gradient of a loss: floats for
+#: one model, arrays of shape (K,) for K models.
+Factors: TypeAlias = tuple[FloatOrArray, FloatOrArray]
 
 
-class Loss(nn.Module):
-    """Base of the losses: three pure steps, and the torch criterion made of them."""
+class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
+    """Base class of the losses: three pure steps, and a torch criterion made of them.
+
+    A subclass defines ``statistics`` and ``value_and_grad``, and ``backward`` unless
+    its gradient by a logit is the cached derivative times a factor for each class.
+    """
 
     #: Whether the loss of several batches together follows from the sum of their
     #: statistics.
     is_additive = True
 
-    #: The metric that the loss aims at, if it does.
-    goal: Any = None
+    #: The metric that the loss optimises, if there is one.
+    goal: Metric | None = None
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights
-    ) -> tuple[Statistics, Any]:
-        """Sum up a batch.
+    ) -> tuple[Statistics, Cache]:
+        """Statistics of a batch.
 
         Parameters
         ----------
@@ -79,40 +101,39 @@ class Loss(nn.Module):
         -------
         S : Statistics
             Additive over samples.
-        cache
+        cache : Cache
             What :meth:`backward` needs of each sample.
         """
         raise NotImplementedError
 
-    def value_and_grad(self, S: Any) -> tuple[Any, Any]:
-        """The loss of the statistics, and its derivative by them.
+    def value_and_grad(self, S: Statistics) -> tuple[FloatOrArray, Gradient]:
+        """The loss as a function of the statistics, and its gradient by them.
 
         Parameters
         ----------
         S : Statistics
-            Of one batch, or of any number of them together.
+            Of one batch, or the sum over several.
 
         Returns
         -------
         loss : float or ndarray of shape (K,)
             The loss of each model; a float for one.
-        grad
-            As :meth:`backward` takes it: for losses of one number for each sample,
-            the factors of negatives and of positives, floats or of shape (K,).
+        grad : Gradient
+            As :meth:`backward` takes it.
         """
         raise NotImplementedError
 
     def backward(
-        self, cache: Any, grad: Any, samples: ClassWeights, out: Tensor
+        self, cache: Cache, grad: Gradient, samples: ClassWeights, out: Tensor
     ) -> None:
-        """Write the derivative of the loss by the logits, (K, n), into a tensor.
+        """Write the gradient of the loss by the logits into a tensor.
 
         Parameters
         ----------
-        cache
-            From :meth:`statistics`; by default, a slope for each sample.
-        grad
-            From :meth:`value_and_grad`.
+        cache : Cache
+            From :meth:`statistics`; by default, the derivative of each sample.
+        grad : Gradient
+            From :meth:`value_and_grad`; by default, the factors of the two classes.
         samples : ClassWeights
             Labels and weights of the samples.
         out : tensor of shape (K, n)
@@ -120,13 +141,13 @@ class Loss(nn.Module):
         """
         torch.mul(cache, samples.scale(*grad), out=out)
 
-    def reduce(self, S: Any) -> Any:
-        """Bring together what was summed elsewhere: a loss by itself has summed all.
+    def reduce(self, S: Statistics) -> Statistics:
+        """Add the statistics of other processes; by default, there are none.
 
         Parameters
         ----------
         S : Statistics
-            Of the samples at hand.
+            Of the samples in this process.
 
         Returns
         -------
@@ -135,36 +156,53 @@ class Loss(nn.Module):
         """
         return S
 
-    def average(self, S: Any) -> Any:
-        """Where the gradient of a step is taken: at the statistics of the batch."""
+    def average(self, S: Statistics) -> Statistics:
+        """The statistics at which the gradient is taken; by default, the batch's own.
+
+        Parameters
+        ----------
+        S : Statistics
+            Of the batch.
+
+        Returns
+        -------
+        S : Statistics
+            Averaged with those of earlier batches.
+        """
         return S
 
-    def forget(self) -> None:
-        """Forget earlier batches, before a new training."""
+    def reset(self) -> None:
+        """Discard the statistics of earlier batches, before a new training."""
 
     def prepare(self, negatives: float, positives: float) -> None:
-        """Take note of the weight of either class in the training set."""
+        """Set what depends on the class frequencies of the training set.
+
+        Parameters
+        ----------
+        negatives, positives : float
+            Total weight of the two classes.
+        """
 
     @property
-    def kind(self) -> tuple[Any, ...]:
-        """What losses must have in common to be stacked."""
+    def kind(self) -> tuple[object, ...]:
+        """Key that losses must have in common to be stacked."""
         return (type(self),)
 
     @classmethod
     def stack(cls, losses: Sequence[Any], like: Tensor) -> Loss:
-        """Losses of one kind as one, for logits of shape (K, n).
+        """Combine losses of one kind into one, for logits of shape (K, n).
 
         Parameters
         ----------
         losses : sequence of K losses
-            The loss of each model.
+            The loss of each model; all of this class.
         like : tensor
-            Of the dtype and on the device of the logits.
+            A tensor with the dtype and device of the logits.
 
         Returns
         -------
         loss : Loss
-            That does to row k what ``losses[k]`` does.
+            Applies ``losses[k]`` to row k.
         """
         return losses[0]
 
@@ -176,7 +214,7 @@ class Loss(nn.Module):
         Parameters
         ----------
         logits : tensor of shape (n,), (n, 1) or (..., n)
-            What the network says of each sample, before any sigmoid.
+            Output of the network for each sample, before any sigmoid.
         y : tensor of shape (n,) or (n, 1)
             Labels, 0 or 1, of any dtype.
         sample_weight : tensor of shape (n,), default=None
@@ -199,7 +237,7 @@ class Loss(nn.Module):
         return self.of_batch(logits, ClassWeights.of(y, sample_weight))
 
     def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
-        """Loss of a batch whose labels and weights are checked.
+        """Loss of a batch whose labels and weights have been validated.
 
         Parameters
         ----------
@@ -211,18 +249,18 @@ class Loss(nn.Module):
         Returns
         -------
         loss : tensor of shape (...)
-            With a gradient, if the logits have one.
+            Differentiable, if the logits require a gradient.
         """
         averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
             models, n = math.prod(logits.shape[:-1]), logits.shape[-1]
             flat = logits.reshape(models, n)
-            return _Value.apply(flat, self, samples, averaged).reshape(
+            return _LossFunction.apply(flat, self, samples, averaged).reshape(
                 logits.shape[:-1]
             )
 
 
-class _Value(torch.autograd.Function):
+class _LossFunction(torch.autograd.Function):
     """The three steps as one function of the logits, of shape (K, n)."""
 
     @staticmethod
@@ -233,25 +271,49 @@ class _Value(torch.autograd.Function):
         S = loss.reduce(S)
         value, grad = loss.value_and_grad(loss.average(S) if averaged else S)
         if ctx.needs_input_grad[0]:
-            slope = torch.empty_like(logits)
-            loss.backward(cache, grad, samples, slope)
-            ctx.save_for_backward(slope)
+            by_logits = torch.empty_like(logits)
+            loss.backward(cache, grad, samples, by_logits)
+            ctx.save_for_backward(by_logits)
         return logits.new_tensor(np.atleast_1d(value))
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        (slope,) = ctx.saved_tensors
-        return grad.unsqueeze(-1) * slope, None, None, None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        (by_logits,) = ctx.saved_tensors
+        return grad.unsqueeze(-1) * by_logits, None, None, None
 
 
 def align(
     logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Bring logits, labels and weights to one dtype and to shapes that belong together.
+    """Convert logits, labels and weights to one dtype and to matching shapes.
 
-    The dtype is that of the logits, but float32 at least. Logits of shape (n, 1)
-    beside labels of shape (n,) would broadcast to (n, n) without a word.
+    The dtype is that of the logits, but float32 at least. Without this, logits of shape
+    (n, 1) and labels of shape (n,) would silently broadcast to (n, n).
+
+    Parameters
+    ----------
+    logits : tensor of shape (n,), (n, 1) or (..., n)
+        Floating-point numbers.
+    y : tensor of shape (n,) or (n, 1)
+        Labels.
+    sample_weight : tensor of shape (n,) or (n, 1), default=None
+        Weights.
+
+    Returns
+    -------
+    logits : tensor of shape (n,) or (..., n)
+        Logits.
+    y, sample_weight : tensor of shape (n,)
+        Labels and weights; None for no weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses.base import align
+    >>> logits, y, _ = align(torch.zeros(3, 1), torch.tensor([0, 1, 1]))
+    >>> logits.shape, y
+    (torch.Size([3]), tensor([0., 1., 1.]))
     """
     if not logits.is_floating_point():
         raise TypeError(f"Logits must be floating-point numbers, got {logits.dtype}.")
@@ -262,15 +324,16 @@ def align(
         logits = logits.squeeze(-1)
     if y.shape[-1:] != logits.shape[-1:] or y.dim() > logits.dim():
         raise ValueError(
-            "A loss takes one logit a row: logits of shape (n,), (n, 1) or (..., n) "
-            f"with y of shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
+            "A loss takes one logit per sample: logits of shape (n,), (n, 1) or "
+            f"(..., n) with y of shape (n,); got {tuple(logits.shape)} and "
+            f"{tuple(y.shape)}."
         )
     if sample_weight is not None:
         if sample_weight.shape == (*y.shape, 1):
             sample_weight = sample_weight.squeeze(-1)
         if sample_weight.shape[-1:] != y.shape[-1:]:
             raise ValueError(
-                "sample_weight must have one entry a row; got shape "
+                "sample_weight must have one entry per sample; got shape "
                 f"{tuple(sample_weight.shape)} with y of shape {tuple(y.shape)}."
             )
         sample_weight = sample_weight.to(logits.dtype)

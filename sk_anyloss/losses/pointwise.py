@@ -1,9 +1,8 @@
-"""Losses that each row has by itself: the loss of a batch is their weighted mean."""
+"""Losses of single samples: the loss of a batch is their weighted mean."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,27 +12,68 @@ from torch.nn.functional import (
     softplus,
 )
 
-from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.base import Factors, Loss
 from sk_anyloss.metrics import ratio
+from sk_anyloss.metrics.arithmetic import Count, FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
 
 __all__ = ["BCE", "MSE", "Focal", "MeanLoss", "SurrogateFBeta", "WeightedBCE"]
 
 
-class MeanLoss(Loss):
-    """Weighted mean over the rows of a loss that each row has by itself.
+class MeanLoss(Loss[Tensor, Tensor, Factors]):
+    """Base class of the losses that are a weighted mean over the samples.
 
-    The statistics, of shape (2, K, 2), are the loss and the weight of either class.
+    A subclass defines ``loss_per_sample`` and ``derivative_per_sample``. The
+    statistics, of shape (2, K, 2), are the summed loss and the weight of either class.
     """
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Loss of each sample.
+
+        Parameters
+        ----------
+        logits : tensor of shape (K, n)
+            Logits of K models.
+        y : tensor of shape (K, n) or (1, n)
+            Labels, 0 or 1.
+
+        Returns
+        -------
+        loss : tensor of shape (K, n)
+            Without the sample weights.
+        """
         raise NotImplementedError
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Derivative of the loss of each sample by its logit.
+
+        Parameters
+        ----------
+        logits : tensor of shape (K, n)
+            Logits of K models.
+        y : tensor of shape (K, n) or (1, n)
+            Labels, 0 or 1.
+
+        Returns
+        -------
+        derivative : tensor of shape (K, n)
+            Without the sample weights.
+        """
         raise NotImplementedError
 
-    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        """What the loss of a sample of weight 1 counts for, in either class."""
+    def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
+        """Factor of the summed loss of either class in the mean.
+
+        Parameters
+        ----------
+        weight0, weight1 : float or ndarray of shape (K,)
+            Total weight of negatives and of positives.
+
+        Returns
+        -------
+        factor0, factor1 : float or ndarray of shape (K,)
+            The factors; by default the reciprocal of the total weight.
+        """
         factor = ratio(1.0, weight0 + weight1)
         return factor, factor
 
@@ -41,18 +81,18 @@ class MeanLoss(Loss):
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Tensor, Tensor]:
         y = samples.targets(len(logits))
-        loss = samples.sums(self.per_row(logits, y))
+        loss = samples.sums(self.loss_per_sample(logits, y))
         weight = samples.totals()
         if len(weight) != len(loss):
             weight = weight.repeat_interleave(len(loss) // len(weight), dim=0)
-        return torch.stack((loss, weight)), self.slope_per_row(logits, y)
+        return torch.stack((loss, weight)), self.derivative_per_sample(logits, y)
 
-    def value_and_grad(self, S: Tensor) -> tuple[Any, tuple[Any, Any]]:
+    def value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, Factors]:
         if S.shape[1] == 1:
             (((loss0, loss1),), ((weight0, weight1),)) = S.tolist()
         else:
-            numbers = S.to("cpu", torch.float64).numpy()
-            (loss0, loss1), (weight0, weight1) = numbers.transpose(0, 2, 1)
+            table = S.to("cpu", torch.float64).numpy()
+            (loss0, loss1), (weight0, weight1) = table.transpose(0, 2, 1)
         factor0, factor1 = self.factors(weight0, weight1)
         return loss0 * factor0 + loss1 * factor1, (factor0, factor1)
 
@@ -68,11 +108,11 @@ class BCE(MeanLoss):
     tensor(0.6931)
     """
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         y = y.expand_as(logits)
         return binary_cross_entropy_with_logits(logits, y, reduction="none")
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         return torch.sigmoid(logits) - y
 
 
@@ -87,10 +127,10 @@ class MSE(MeanLoss):
     tensor(0.2500)
     """
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         return (torch.sigmoid(logits) - y) ** 2
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         p = torch.sigmoid(logits)
         return 2 * (p - y) * p * torch.sigmoid(-logits)
 
@@ -101,7 +141,7 @@ class WeightedBCE(BCE):
     Parameters
     ----------
     class_weight : 'balanced' or tuple of two floats, default='balanced'
-        Weight of the negative and of the positive rows. ``'balanced'`` gives both
+        Weight of the negative and of the positive samples. ``'balanced'`` gives both
         classes of a batch the same total weight, so that the loss is the mean of
         the two classes' means.
 
@@ -127,12 +167,12 @@ class WeightedBCE(BCE):
             )
 
     @property
-    def kind(self) -> tuple[Any, ...]:
+    def kind(self) -> tuple[object, ...]:
         return type(self), self.pair
 
-    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
+    def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
         if self.pair is None:
-            # A class that is absent has no mean; the other one then counts alone.
+            # An absent class has no mean; the loss is then that of the other one.
             classes = (weight0 != 0) * 1.0 + (weight1 != 0) * 1.0
             return ratio(1.0, weight0 * classes), ratio(1.0, weight1 * classes)
         a, b = self.pair
@@ -141,19 +181,19 @@ class WeightedBCE(BCE):
 
 
 class Focal(MeanLoss):
-    """Focal loss, ``-(1 - q)^gamma log q``, q being the probability of the right class.
+    """Focal loss, ``-(1 - q)^gamma log q``, with the probability q of the true class.
 
-    Rows that are decided well count for little, so that the hard ones decide where
-    training goes. ``gamma=0`` is cross-entropy. (Lin, Goyal, Girshick, He and Dollar,
-    "Focal Loss for Dense Object Detection", ICCV 2017.)
+    Samples with a confident correct prediction have little weight, so that training
+    concentrates on hard ones. ``gamma=0`` is cross-entropy. (Lin, Goyal, Girshick, He
+    and Dollar, "Focal Loss for Dense Object Detection", ICCV 2017.)
 
     Parameters
     ----------
     gamma : float, default=2
-        How much less the rows count that are decided well; at least 0.
+        Focusing parameter, at least 0: how strongly easy samples are down-weighted.
     alpha : float, default=None
         Weight of the positives in (0, 1), the negatives having ``1 - alpha``; None
-        weighs both alike.
+        gives both classes the same weight.
 
     Examples
     --------
@@ -173,21 +213,21 @@ class Focal(MeanLoss):
         self.alpha = alpha
 
     @property
-    def kind(self) -> tuple[Any, ...]:
+    def kind(self) -> tuple[object, ...]:
         return type(self), self.gamma, self.alpha
 
-    def factors(self, weight0: Any, weight1: Any) -> tuple[Any, Any]:
-        whole = ratio(1.0, weight0 + weight1)
+    def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
+        factor = ratio(1.0, weight0 + weight1)
         if self.alpha is None:
-            return whole, whole
-        return (1 - self.alpha) * whole, self.alpha * whole
+            return factor, factor
+        return (1 - self.alpha) * factor, self.alpha * factor
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         wrong = logits * (1 - 2 * y)  # Logit of the wrong class.
         # Not sigmoid(wrong) ** gamma, whose derivative is infinite at 0.
         return torch.exp(self.gamma * logsigmoid(wrong)) * softplus(wrong)
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         sign = 1 - 2 * y
         wrong = logits * sign
         q_not, q = torch.sigmoid(wrong), torch.sigmoid(-wrong)
@@ -201,7 +241,7 @@ class Focal(MeanLoss):
 class SurrogateFBeta(MeanLoss):
     """Surrogate of the F-beta score: ``-y log p + (1 - y) log(beta^2 r + p)``.
 
-    A sum over rows whose gradient follows that of the F-beta score in large samples
+    A sum over samples whose gradient follows that of the F-beta score in large samples
     (Lee, Yang and Yoo); r is the ratio of positives to negatives in the training set.
 
     Parameters
@@ -209,8 +249,8 @@ class SurrogateFBeta(MeanLoss):
     beta : float, default=1
         Of the F-beta score.
     rate : float, default=None
-        The ratio r. The estimator finds it in the training labels and their weights;
-        elsewhere it must be given.
+        The ratio r. The estimator computes it from the training labels and their
+        weights; elsewhere it must be given.
 
     Examples
     --------
@@ -232,7 +272,7 @@ class SurrogateFBeta(MeanLoss):
         self.beta, self.rate = float(beta), rate
 
     @property
-    def kind(self) -> tuple[Any, ...]:
+    def kind(self) -> tuple[object, ...]:
         return type(self), self.beta, self.rate
 
     def prepare(self, negatives: float, positives: float) -> None:
@@ -245,15 +285,15 @@ class SurrogateFBeta(MeanLoss):
             raise ValueError(
                 "SurrogateFBeta needs rate=, the number of positives divided by the "
                 "number of negatives in the training set; AnyLossClassifier("
-                "loss='surrogate_fbeta') finds it among samples of both classes."
+                "loss='surrogate_fbeta') computes it among samples of both classes."
             )
         return self.beta**2 * self.rate
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         negative = torch.log(self._offset + torch.sigmoid(logits))
         return y * softplus(-logits) + (1 - y) * negative
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         p, p_not = torch.sigmoid(logits), torch.sigmoid(-logits)
         return p_not * ((1 - y) * p / (self._offset + p) - y)
 

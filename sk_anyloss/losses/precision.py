@@ -13,7 +13,12 @@ __all__ = ["at_least_single", "full_precision"]
 
 @contextmanager
 def full_precision(device: torch.device | None) -> Iterator[None]:
-    """Switch autocast off: sums of samples would be rounded to 8 or 11 bits.
+    """Disable autocast: it would round sums over samples to 8 or 11 bits.
+
+    Parameters
+    ----------
+    device : torch.device or None
+        Where the sums are computed; None for the CPU.
 
     Examples
     --------
@@ -36,9 +41,19 @@ def full_precision(device: torch.device | None) -> Iterator[None]:
 
 
 def at_least_single(values: Tensor) -> Tensor:
-    """Half-precision numbers in float32, others as they are.
+    """Convert half-precision numbers to float32, and leave others unchanged.
 
     In float16 exp(12) overflows, and so does a sum of more than 65,504 samples.
+
+    Parameters
+    ----------
+    values : tensor
+        Floating-point numbers.
+
+    Returns
+    -------
+    values : tensor
+        Of dtype float32 or wider.
 
     Examples
     --------

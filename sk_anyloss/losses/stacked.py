@@ -1,10 +1,10 @@
-"""Losses of a stack of models as one: of one kind together, kinds beside each other."""
+"""The losses of a stack of models, combined into one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -17,16 +17,17 @@ __all__ = ["Mixture", "stack_losses"]
 
 
 def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | Mixture:
-    """The losses of models, group by group, as one for all of their logits.
+    """Combine the losses of several models into one, for all of their logits.
 
     Parameters
     ----------
     criteria : sequence of Loss
-        The loss of each model; every group has the same kinds in the same order.
+        The loss of each model, group by group; every group has the same kinds in the
+        same order.
     groups : int
-        Number of groups of models that look at the same rows.
+        Number of groups of models; those of a group have the same samples.
     like : tensor
-        Of the dtype and on the device of the logits.
+        A tensor with the dtype and device of the logits.
 
     Returns
     -------
@@ -53,70 +54,88 @@ def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | 
 class Mixture:
     """Losses of several kinds, each for its own models in every group.
 
+    It has the three steps of :class:`sk_anyloss.losses.base.Loss`, whose statistics,
+    caches and gradients are here sequences with one entry per kind.
+
     Parameters
     ----------
     criteria, groups, like
         As for :func:`stack_losses`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import BCE, MSE
+    >>> from sk_anyloss.losses.stacked import Mixture
+    >>> from sk_anyloss.metrics.class_weights import ClassWeights
+    >>> mixture = Mixture([BCE(), MSE()], 1, torch.zeros(1))
+    >>> samples = ClassWeights.of(torch.tensor([0.0, 1.0]))
+    >>> S, _ = mixture.statistics(torch.zeros(2, 2), samples)
+    >>> mixture.value_and_grad(S)[0].round(4)
+    array([0.6931, 0.25  ])
     """
 
     def __init__(self, criteria: Sequence[Loss], groups: int, like: Tensor) -> None:
         self.groups, self.models = groups, len(criteria) // groups
-        self.parts: list[tuple[slice, Any]] = []
+        self.parts: list[tuple[slice, Loss | Mixture]] = []
         stop = 0
-        for _, alike in groupby(criteria[: self.models], key=lambda loss: loss.kind):
-            start, stop = stop, stop + len(list(alike))
+        by_kind = groupby(criteria[: self.models], key=lambda loss: loss.kind)
+        for _, same_kind in by_kind:
+            start, stop = stop, stop + len(list(same_kind))
             own = [
                 criteria[first + i]
                 for first in range(0, len(criteria), self.models)
                 for i in range(start, stop)
             ]
             self.parts.append((slice(start, stop), stack_losses(own, groups, like)))
-        self.is_additive = all(loss.is_additive for _, loss in self.parts)
+        self.is_additive: bool = all(loss.is_additive for _, loss in self.parts)
 
     def _by_group(self, values: Tensor) -> Tensor:
         return values.view(self.groups, self.models, values.shape[-1])
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights
-    ) -> tuple[Parts, list[Any]]:
-        """Statistics and caches of a batch, of each kind."""
+    ) -> tuple[Parts[Any], list[Any]]:
+        """Statistics and caches of a batch, for each kind."""
         grouped, n = self._by_group(logits), logits.shape[-1]
         found = [
-            loss.statistics(grouped[:, places].reshape(-1, n), samples)
-            for places, loss in self.parts
+            loss.statistics(grouped[:, models].reshape(-1, n), samples)
+            for models, loss in self.parts
         ]
         return Parts(S for S, _ in found), [cache for _, cache in found]
 
-    def reduce(self, S: Parts) -> Parts:
-        """What was summed elsewhere, kind by kind."""
-        return self._each("reduce", S)
+    def reduce(self, S: Parts[Any]) -> Parts[Any]:
+        """Add the statistics of other processes, for each kind."""
+        return self._for_each_kind("reduce", S)
 
-    def average(self, S: Parts) -> Parts:
-        """Where the gradient of a training step is taken, kind by kind."""
-        return self._each("average", S)
+    def average(self, S: Parts[Any]) -> Parts[Any]:
+        """The statistics at which the gradient is taken, for each kind."""
+        return self._for_each_kind("average", S)
 
-    def _each(self, method: str, S: Parts) -> Parts:
+    def _for_each_kind(
+        self, method: Literal["reduce", "average"], S: Parts[Any]
+    ) -> Parts[Any]:
         pairs = zip(self.parts, S, strict=True)
         return Parts(getattr(loss, method)(part) for (_, loss), part in pairs)
 
-    def value_and_grad(self, S: Parts) -> tuple[np.ndarray, list[Any]]:
-        """Losses of shape (K,), and the derivatives of each kind."""
+    def value_and_grad(self, S: Parts[Any]) -> tuple[np.ndarray, list[Any]]:
+        """Losses of shape (K,), and the gradients by the statistics of each kind."""
         losses = np.empty((self.groups, self.models))
         grads = []
-        for (places, loss), part in zip(self.parts, S, strict=True):
+        for (models, loss), part in zip(self.parts, S, strict=True):
             value, grad = loss.value_and_grad(part)
-            losses[:, places] = np.reshape(value, (self.groups, -1))
+            losses[:, models] = np.reshape(value, (self.groups, -1))
             grads.append(grad)
         return losses.ravel(), grads
 
     def backward(
         self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor
     ) -> None:
-        """Write the derivatives by the logits, (K, n), into a tensor."""
+        """Write the gradients by the logits, (K, n), into a tensor."""
         grouped, n = self._by_group(out), out.shape[-1]
         found = zip(self.parts, caches, grads, strict=True)
-        for (places, loss), cache, grad in found:
-            into = grouped[:, places]
+        for (models, loss), cache, grad in found:
+            into = grouped[:, models]
             own = torch.empty_like(into, memory_format=torch.contiguous_format)
             loss.backward(cache, grad, samples, own.view(-1, n))
             into.copy_(own)

@@ -1,4 +1,4 @@
-"""How steep the amplifier may be, and how steep it had better be."""
+"""The steepness L of the amplifier: its valid range, and a rule to choose it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def auto_L(
     width: int = 2,
     dtype: torch.dtype | np.dtype | type | str = torch.float64,
 ) -> float:
-    """An L for the amplifier that suits a training with Adam.
+    """Choose the steepness L of the amplifier for a training with Adam.
 
     ``45 / sqrt(lr * steps * sqrt(width / 2))``, but at least 5, and at most what the
     paper calls valid for the dtype (73.47 for float64, 33.27 for float32). The product
-    of learning rate and steps is about how far a weight can travel, and logits travel
-    with more weights at a time in a wider layer. A training that goes far does best
-    with a gentle step, which still pulls on rows that are decided wrongly; one that
-    does not go far needs a steep one to decide at all, but a steep one under large
-    steps or in a wide layer collapses to one class.
+    of learning rate and optimiser steps is roughly how far a weight can move, and the
+    logits of a wider layer move with more weights at a time. A long training does best
+    with a less steep amplifier, which still has a gradient for misclassified samples; a
+    short one needs a steep amplifier to separate the classes at all, but with large
+    optimiser steps or in a wide layer a steep one collapses to one class.
 
     Parameters
     ----------
     lr : float
         Learning rate of Adam.
     steps : int
-        Number of steps: epochs times batches.
+        Number of optimiser steps: epochs times batches.
     width : int, default=2
         Width of the widest hidden layer.
     dtype : dtype, default=torch.float64
@@ -60,9 +60,9 @@ def auto_L(
     (32,), .01, full    10             .589            .419        23
     ==================  =============  ==============  ==========  =======
 
-    On 18 larger sets that the rule was not made on, it gives .82 against .80 for 73 at
-    (32,) and .01, .80 against .75 at (2,) and .1, .82 against .27 at (32,) and .1, but
-    .79 against .81 at (2,) and .01, which is where the paper's 73 is at home.
+    On 18 larger sets, to which the rule was not fitted, it gives .82 against .80 for 73
+    at (32,) and .01, .80 against .75 at (2,) and .1, .82 against .27 at (32,) and .1,
+    but .79 against .81 at (2,) and .01, the setting that suits the paper's 73.
 
     Examples
     --------
@@ -72,9 +72,9 @@ def auto_L(
     >>> round(auto_L(0.01, 2_000, width=32)), round(auto_L(0.01, 10, dtype="float32"))
     (5, 33)
     """
-    travel = lr * steps * math.sqrt(width / 2)
+    distance = lr * steps * math.sqrt(width / 2)
     _, high = valid_L_range(1e-9, dtype)
-    return min(max(45 / math.sqrt(travel), 5.0), high)
+    return min(max(45 / math.sqrt(distance), 5.0), high)
 
 
 def valid_L_range(
@@ -86,8 +86,8 @@ def valid_L_range(
     amplify, which gives the lower end, ``ln((1 - e) / e) / (0.5 - e)``, and must
     not round to exactly 0 or 1, which gives the upper, ``ln(2 / eps) / (0.5 - e)``.
 
-    The losses of this package keep their gradient beyond the upper end as well,
-    since they never form ``1 - h`` by subtraction.
+    The losses of this package have a gradient beyond the upper end as well, since
+    they never compute ``1 - h`` by subtraction.
 
     Parameters
     ----------

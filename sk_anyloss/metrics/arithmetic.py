@@ -30,7 +30,7 @@ FloatOrArray: TypeAlias = float | np.ndarray
 Metric: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 
 
-def ratio(numerator: Count, denominator: Count) -> Count:
+def ratio(numerator: Count | float, denominator: Count) -> Count:
     """Divide; where the denominator is 0, the value and the gradient are 0.
 
     Use it in a metric of your own wherever a sum of counts may be 0.

@@ -299,7 +299,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     def _reset_loss(self) -> None:
         """Drop the moving average of the loss over the batches."""
         if isinstance(self.criterion_, Loss):
-            self.criterion_.forget()
+            self.criterion_.reset()
 
     def _threads(self) -> AbstractContextManager[None]:
         """One thread for our own small network; all that torch has for any other."""

@@ -99,7 +99,7 @@ class Own(Step):
     def __call__(self, p, threshold=0.5):
         return torch.sigmoid(max(self.at, 1) * (p - threshold))
 
-    def slope(self, p, threshold=0.5):
+    def derivative(self, p, threshold=0.5):
         h = self(p, threshold)
         return max(self.at, 1) * h * (1 - h)
 

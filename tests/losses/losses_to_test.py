@@ -1,7 +1,7 @@
-"""Losses that stand for all, since the gradient factorises.
+"""Losses that represent all combinations, since the gradient factorises.
 
-A loss is ``1 - f(counts(step(logits)))``. So every metric f with one step and every
-step with one metric, with a few crosses, run through the code that any pair does.
+A loss is ``1 - f(counts(step(logits)))``, so every metric f with one step and every
+step with one metric, and a few other pairs, cover the code of all pairs.
 """
 
 from sk_anyloss.losses import AnyLoss, Focal, Hybrid, Pairs, get_loss, loss_names
@@ -9,15 +9,15 @@ from sk_anyloss.losses.steps import LogitSigmoid, step_names
 from sk_anyloss.metrics import metric_names
 
 
-def ready(name):
-    """A loss by its name, told of a training set with three positives in ten."""
+def make_prepared(name):
+    """A loss by its name, prepared for a training set with three positives in ten."""
     loss = get_loss(name, metric_of(name))
     loss.prepare(7.0, 3.0)
     return loss
 
 
 def metric_of(name):
-    """A metric that a loss can be trained for."""
+    """A metric that a loss can optimise."""
     try:
         get_loss(name, "f2")
     except ValueError:  # It is for metrics over thresholds only.
@@ -28,8 +28,8 @@ def metric_of(name):
 METRICS = [AnyLoss(metric) for metric in metric_names()]
 STEPS = [AnyLoss("f1", step) for step in step_names()]
 CROSSES = [AnyLoss("mcc", "linear"), AnyLoss("gmean", "cosine")]
-NAMED = [ready(name) for name in loss_names()]
-#: Those that have sums or a formula of their own.
+NAMED = [make_prepared(name) for name in loss_names()]
+#: Losses with statistics or a formula of their own.
 SPECIAL = [
     AnyLoss("roc_auc"),
     AnyLoss("average_precision", "linear", [0.2, 0.8, 0.4]),
@@ -40,7 +40,7 @@ SPECIAL = [
     Hybrid("gmean", "identity", share=0.3, class_weight=(1, 4)),
     Hybrid("f2", "linear", [0.25, 0.5]),
 ]
-#: One of each kind of sums.
+#: One of each kind of statistics.
 KINDS = [*STEPS, *NAMED, *SPECIAL[:4]]
 #: Every metric with one step, and every other step with one metric.
 FAMILY = [*METRICS, *(loss for loss in STEPS if str(loss) != str(AnyLoss("f1")))]

@@ -1,4 +1,4 @@
-"""The losses: values, gradients, the paper's formulas, rounding, degenerate batches."""
+"""Losses: values, gradients, the paper's formulas, rounding, degenerate batches."""
 
 import itertools
 
@@ -39,17 +39,17 @@ def batch(n=12, seed=0, spread=1.0):
 
 @pytest.mark.parametrize("loss", OTHERS, ids=str)
 def test_gradient_equals_finite_differences(loss):
-    # Logits near 0 keep the cosine step within its band and the others steep.
+    # Logits near 0 stay within the band of the cosine step, where all steps are steep.
     z, y, w = batch(spread=0.15)
     for weight in (None, w):
         assert torch.autograd.gradcheck(lambda z, w=weight: loss(z, y, w), z)
 
 
 @pytest.mark.parametrize("loss", FAMILY, ids=str)
-def test_gradient_is_two_numbers_times_the_slope(loss):
+def test_gradient_is_a_factor_per_class_times_the_derivative(loss):
     z, y, w = batch(spread=0.15)
     p = z.detach().sigmoid()
-    h, slope = loss.step(p), loss.step.slope(p) * p * (1 - p)
+    h, derivative = loss.step(p), loss.step.derivative(p) * p * (1 - p)
     for weight in (None, w):
         w = torch.ones_like(y) if weight is None else weight
         counts = torch.stack(
@@ -63,7 +63,7 @@ def test_gradient_is_two_numbers_times_the_slope(loss):
         score = loss.metric(*counts)
         score.backward()
         tn, fp, fn, tp = counts.grad
-        expected = -w * (y * (tp - fn) + (1 - y) * (fp - tn)) * slope
+        expected = -w * (y * (tp - fn) + (1 - y) * (fp - tn)) * derivative
         value = loss(z, y, weight)
         (gradient,) = torch.autograd.grad(value, z)
         torch.testing.assert_close(value, 1 - score)
@@ -71,28 +71,28 @@ def test_gradient_is_two_numbers_times_the_slope(loss):
 
 
 def paper_gradient(name, y, yh, dyh, beta=1.0):
-    """Eqs. 13, 17, 20 and 23 of the paper, in its own letters.
+    """Eqs. 13, 17, 20 and 23 of the paper, in its own notation.
 
-    Eq. 20 as printed has a factor of 4 too many and eq. 22, from which 23 follows,
-    a slip of sign; both are mended here.
+    Eq. 20 as printed is too large by a factor of 4, and eq. 22, from which 23 follows,
+    has a wrong sign; both are corrected here.
     """
     n, positives, predicted = len(y), y.sum(), yh.sum()
-    hits = (y * yh).sum()
-    d_predicted, d_hits = dyh.sum(0), (y[:, None] * dyh).sum(0)
+    tp = (y * yh).sum()
+    d_predicted, d_tp = dyh.sum(0), (y[:, None] * dyh).sum(0)
     if name == "accuracy":  # eq. 13
-        return (d_predicted - 2 * d_hits) / n
+        return (d_predicted - 2 * d_tp) / n
     if name == "f":  # eq. 17
-        whole = beta**2 * positives + predicted
-        top = d_hits * whole - d_predicted * hits
-        return -(1 + beta**2) * top / whole**2
+        denominator = beta**2 * positives + predicted
+        numerator = d_tp * denominator - d_predicted * tp
+        return -(1 + beta**2) * numerator / denominator**2
     negatives = n - positives
-    left_alone = negatives - predicted + hits
+    tn = negatives - predicted + tp
     if name == "gmean":  # eq. 20, with 1/2 where it has 2
-        inner = hits * left_alone / (positives * negatives)
-        d_inner = d_hits * left_alone + hits * (d_hits - d_predicted)
+        inner = tp * tn / (positives * negatives)
+        d_inner = d_tp * tn + tp * (d_tp - d_predicted)
         return -0.5 * inner**-0.5 * d_inner / (positives * negatives)
     # eq. 23
-    return -0.5 * (d_hits / positives + (d_hits - d_predicted) / negatives)
+    return -0.5 * (d_tp / positives + (d_tp - d_predicted) / negatives)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def paper_gradient(name, y, yh, dyh, beta=1.0):
         ("balanced_accuracy", "balanced_accuracy", None),
     ],
 )
-def test_gradient_equals_the_papers(metric, name, beta):
+def test_gradient_equals_the_formulas_of_the_paper(metric, name, beta):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 3)), (rng.random(40) < 0.3).astype(float)
     W, L = rng.normal(size=3) * 0.05, 73
@@ -122,7 +122,7 @@ def test_gradient_equals_the_papers(metric, name, beta):
 
 
 @every_kind
-def test_float32_follows_float64(loss):
+def test_float32_agrees_with_float64(loss):
     z, y, w = batch(50)
     loss(z, y, w).backward()
     z32 = z.detach().float().requires_grad_()
@@ -133,19 +133,19 @@ def test_float32_follows_float64(loss):
     torch.testing.assert_close(z32.grad.double(), z.grad, rtol=2e-3, atol=1e-5)
 
 
-# Recall does not look at negatives at all, nor specificity at positives.
-UNSEEN = {("recall", 0), ("specificity", 1)}
+# Recall does not depend on negatives, nor specificity on positives.
+INDEPENDENT = {("recall", 0), ("specificity", 1)}
 
 
 @pytest.mark.parametrize("metric", metric_names())
-def test_the_gradient_does_not_die_in_float32(metric):
-    for label in {0, 1} - {label for name, label in UNSEEN if name == metric}:
+def test_gradient_does_not_vanish_in_float32(metric):
+    for label in {0, 1} - {label for name, label in INDEPENDENT if name == metric}:
         far = torch.logit(torch.tensor([[0.728], [0.9], [0.999], [0.001]]))
         others = torch.tensor([0.4, -0.4, 0.4, -0.4]).expand(4, 4)
         z = torch.cat((far, others), dim=1).requires_grad_()
         y = torch.tensor([label, 0, 1, 1, 0])
         AnyLoss(metric, Sigmoid(73))(z, y).sum().backward()
-        # Down the gradient, positives rise and negatives fall.
+        # A descent step raises the logits of positives and lowers those of negatives.
         assert (z.grad[:, 0] < 0 if label else z.grad[:, 0] > 0).all()
 
 
@@ -169,14 +169,14 @@ def test_degenerate_batches_give_finite_values_and_gradients(loss):
 
 @every_kind
 @given(seed=st.integers(0, 2**16))
-def test_weight_two_is_the_row_twice_in_any_order(loss, seed):
+def test_integer_weights_equal_repeated_samples_in_any_order(loss, seed):
     z, y, w = batch(10, seed)
-    times = w.long()
+    repeats = w.long()
     order = torch.randperm(
-        int(times.sum()), generator=torch.Generator().manual_seed(seed)
+        int(repeats.sum()), generator=torch.Generator().manual_seed(seed)
     )
-    z2 = z.repeat_interleave(times)[order]
-    y2 = y.repeat_interleave(times)[order]
+    z2 = z.repeat_interleave(repeats)[order]
+    y2 = y.repeat_interleave(repeats)[order]
     weighted, repeated = loss(z, y, w), loss(z2, y2)
     torch.testing.assert_close(weighted, repeated)
     torch.testing.assert_close(
@@ -184,7 +184,7 @@ def test_weight_two_is_the_row_twice_in_any_order(loss, seed):
     )
 
 
-def test_leading_axes_are_models():
+def test_leading_axes_are_separate_models():
     z, y, w = batch(8)
     stacked = torch.stack((z, z + 0.1, -z))
     for loss in KINDS:
@@ -192,7 +192,7 @@ def test_leading_axes_are_models():
         torch.testing.assert_close(loss(stacked, y, w), expected, msg=str(loss))
 
 
-def test_several_thresholds_are_the_mean_of_each():
+def test_loss_of_several_thresholds_is_the_mean():
     z, y, w = batch()
     each = [AnyLoss("f1", "linear", t)(z, y, w) for t in (0.2, 0.5, 0.9)]
     several = AnyLoss("f1", "linear", [0.2, 0.5, 0.9])
@@ -202,12 +202,12 @@ def test_several_thresholds_are_the_mean_of_each():
 
 
 @pytest.mark.parametrize("threshold", [[], (), np.array([])])
-def test_no_threshold_at_all(threshold):
+def test_empty_thresholds_are_refused(threshold):
     with pytest.raises(ValueError, match="empty list; give at least one"):
         AnyLoss("f1", threshold=threshold)
 
 
-def test_focal_loss_by_its_formula():
+def test_focal_loss_equals_its_formula():
     z, y, w = batch()
     p = 1 / (1 + np.exp(-z.detach().numpy()))
     q = np.where(y == 1, p, 1 - p)
@@ -217,15 +217,15 @@ def test_focal_loss_by_its_formula():
     torch.testing.assert_close(Focal(gamma=0)(z, y, w), BCE()(z, y, w))
 
 
-def test_surrogate_by_its_formula():
+def test_surrogate_equals_its_formula():
     z, y, w = batch()
     y_, p = y.numpy(), 1 / (1 + np.exp(-z.detach().numpy()))
-    rows = -y_ * np.log(p) + (1 - y_) * np.log(4 * 0.3 + p)
+    expected = -y_ * np.log(p) + (1 - y_) * np.log(4 * 0.3 + p)
     loss = SurrogateFBeta(beta=2, rate=0.3)
-    assert loss(z, y, w).item() == pytest.approx(np.average(rows, weights=w))
+    assert loss(z, y, w).item() == pytest.approx(np.average(expected, weights=w))
 
 
-def test_surrogate_wants_to_know_the_rate():
+def test_surrogate_needs_the_rate():
     z, y, _ = batch()
     with pytest.raises(ValueError, match="needs rate="):
         SurrogateFBeta()(z, y)
@@ -237,14 +237,14 @@ def test_surrogate_wants_to_know_the_rate():
     assert given_one.rate == 0.5
 
 
-def test_surrogate_stands_in_for_f_beta_only():
+def test_surrogate_is_for_f_beta_only():
     assert get_loss("surrogate_fbeta", metric="f0.5").beta == 0.5
     with pytest.raises(ValueError, match="F-beta scores only, but metric='gmean'"):
         get_loss("surrogate_fbeta", metric="gmean")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_hybrid_is_a_share_of_either(share):
+def test_hybrid_is_a_weighted_sum(share):
     z, y, w = batch()
     loss = Hybrid("mcc", "identity", 0.4, share=share, class_weight=(1, 3))
     bce = WeightedBCE((1, 3))(z, y, w)
@@ -262,24 +262,24 @@ def test_hybrid_is_a_share_of_either(share):
         (lambda: Hybrid(share=1.5), "share must lie in"),
     ],
 )
-def test_parameters_that_make_no_sense(make, message):
+def test_invalid_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_bce_is_torchs():
+def test_bce_equals_torchs():
     z, y, w = batch()
     torch.testing.assert_close(BCE()(z, y), binary_cross_entropy_with_logits(z, y))
     expected = (binary_cross_entropy_with_logits(z, y, reduction="none") * w).sum()
     torch.testing.assert_close(BCE()(z, y, w), expected / w.sum())
 
 
-def test_mse_is_of_the_probability():
+def test_mse_of_the_probability():
     z, y, _ = batch()
     torch.testing.assert_close(MSE()(z, y), ((z.sigmoid() - y) ** 2).mean())
 
 
-def test_balanced_bce_is_the_mean_of_the_classes_means():
+def test_balanced_bce_is_the_mean_of_the_class_means():
     z, y, _ = batch()
     expected = (BCE()(z[y == 0], y[y == 0]) + BCE()(z[y == 1], y[y == 1])) / 2
     torch.testing.assert_close(WeightedBCE()(z, y), expected)
@@ -288,12 +288,12 @@ def test_balanced_bce_is_the_mean_of_the_classes_means():
 
 
 @pytest.mark.parametrize("weight", ["equal", (1,), (-1, 2), (0, 0), (1, float("inf"))])
-def test_class_weights_must_make_sense(weight):
+def test_invalid_class_weights(weight):
     with pytest.raises(ValueError, match="class_weight"):
         WeightedBCE(weight)
 
 
-def test_a_column_of_logits_is_not_broadcast_against_a_row_of_labels():
+def test_shapes_and_labels_are_validated():
     z, y, _ = batch()
     loss = AnyLoss("f1")
     torch.testing.assert_close(loss(z[:, None], y), loss(z, y))
@@ -302,13 +302,13 @@ def test_a_column_of_logits_is_not_broadcast_against_a_row_of_labels():
     )
     with pytest.raises(ValueError, match="Labels must be 0 or 1"):
         loss(z, 2 * y - 1)
-    with pytest.raises(ValueError, match="one logit a row"):
+    with pytest.raises(ValueError, match="one logit per sample"):
         loss(torch.zeros(12, 2), y)
-    with pytest.raises(ValueError, match="one entry a row"):
+    with pytest.raises(ValueError, match="one entry per sample"):
         loss(z, y, torch.ones(3))
 
 
-def test_trains_in_a_plain_torch_loop():
+def test_training_in_a_plain_torch_loop():
     rng = np.random.default_rng(0)
     X = torch.from_numpy(rng.normal(size=(200, 3)))
     y = X[:, 0] > 1
@@ -360,12 +360,12 @@ def bad_arguments(tp, fp):
         (bad_arguments, "failed on tensors"),
     ],
 )
-def test_a_metric_that_cannot_be_trained_on_is_named(metric, message):
+def test_error_for_a_metric_that_is_not_differentiable(metric, message):
     with pytest.raises(ValueError, match=f"'{metric.__name__}'.*({message})"):
         check_metric(metric)
 
 
-def test_a_metric_that_turns_nan_later_is_named_with_the_counts():
+def test_error_for_a_metric_that_becomes_nan_shows_the_counts():
     loss = AnyLoss(lambda tn, fp, fn, tp: tp / (tp + fn))
     with pytest.raises(ValueError, match=r"'<lambda>' is not finite at .*ratio"):
         loss(torch.zeros(2), torch.zeros(2))
@@ -381,14 +381,14 @@ def test_losses_by_name_class_and_instance():
 
 
 def soft_counts(z, y):
-    """What the identity step adds up."""
+    """Confusion matrix with the identity step."""
     p = z.sigmoid()
-    decided = torch.stack([(1 - y) * (1 - p), (1 - y) * p, y * (1 - p), y * p])
-    return decided.sum(-1)
+    per_sample = torch.stack([(1 - y) * (1 - p), (1 - y) * p, y * (1 - p), y * p])
+    return per_sample.sum(-1)
 
 
-def test_with_a_memory_the_gradient_is_taken_at_the_moving_average():
-    loss = AnyLoss("f1", "identity", memory=0.75)
+def test_with_decay_the_gradient_is_taken_at_the_moving_average():
+    loss = AnyLoss("f1", "identity", decay=0.75)
     average = None
     for seed in range(3):
         z, y, _ = batch(seed=seed)
@@ -399,11 +399,11 @@ def test_with_a_memory_the_gradient_is_taken_at_the_moving_average():
         expected, z.grad = z.grad, None
         loss(z, y).backward()
         torch.testing.assert_close(z.grad, expected)
-        with torch.no_grad():  # Evaluation sees the batch alone and leaves no trace.
+        with torch.no_grad():  # Evaluation neither uses nor updates the average.
             alone = AnyLoss("f1", "identity")(z, y)
             torch.testing.assert_close(loss(z, y), alone)
-    with pytest.raises(ValueError, match=r"memory must lie in \[0, 1\)"):
-        AnyLoss("f1", memory=1.0)
+    with pytest.raises(ValueError, match=r"decay must lie in \[0, 1\)"):
+        AnyLoss("f1", decay=1.0)
 
 
 def test_logits_must_be_floating_point_numbers():

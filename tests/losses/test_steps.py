@@ -1,4 +1,4 @@
-"""Every step in the registry: shape, slope, symmetry; and the paper's Table 1."""
+"""Every registered step: shape, derivative, symmetry; and the paper's Table 1."""
 
 import math
 
@@ -26,7 +26,7 @@ P = torch.linspace(0, 1, 1001, dtype=torch.float64)
 
 
 @every_step
-def test_decisions_rise_from_0_to_1_and_are_open_at_the_threshold(step):
+def test_decisions_rise_from_0_to_1_and_are_undecided_at_the_threshold(step):
     for threshold in THRESHOLDS:
         h = step(P, threshold)
         assert h.min() >= 0
@@ -38,27 +38,27 @@ def test_decisions_rise_from_0_to_1_and_are_open_at_the_threshold(step):
 
 
 @every_step
-def test_slope_is_the_derivative(step):
+def test_derivative_equals_finite_differences(step):
     p = P[1:-1] + 1.2e-5  # Off the corners of the linear step.
     e = 1e-7
     for threshold in THRESHOLDS:
         difference = (step(p + e, threshold) - step(p - e, threshold)) / (2 * e)
         torch.testing.assert_close(
-            step.slope(p, threshold), difference, rtol=1e-5, atol=1e-6
+            step.derivative(p, threshold), difference, rtol=1e-5, atol=1e-6
         )
 
 
 @every_step
-def test_complement_is_the_step_from_the_other_side(step):
+def test_symmetry(step):
     for threshold in THRESHOLDS:
         torch.testing.assert_close(1 - step(P, threshold), step(1 - P, 1 - threshold))
 
 
-def decided(step, threshold, z, label):
-    """The soft decision on each of many logits, and its slope, through a loss.
+def decide_through_loss(step, threshold, z, label):
+    """The soft decision on each logit, and its derivative, as a loss computes them.
 
-    The recall of one positive is its decision, and the specificity of one negative is
-    what the decision leaves of 1.
+    The recall of one positive sample is its decision h, and the specificity of one
+    negative sample is 1 - h.
     """
     z = z.clone().requires_grad_()
     loss = AnyLoss("recall" if label else "specificity", step, threshold)
@@ -69,17 +69,19 @@ def decided(step, threshold, z, label):
 
 @every_step
 @pytest.mark.parametrize("n", [101, 1001], ids=["few", "many"])
-def test_losses_decide_on_logits_as_the_step_does_on_probabilities(step, n):
+def test_decisions_on_logits_equal_those_on_probabilities(step, n):
     z = torch.linspace(-6, 6, n, dtype=torch.float64) + 1.2e-5
     p = z.sigmoid()
     for threshold in THRESHOLDS:
-        h, slope = step(p, threshold), step.slope(p, threshold) * p * (1 - p)
+        h = step(p, threshold)
+        derivative = step.derivative(p, threshold) * p * (1 - p)
         for label in (0, 1):
-            found = decided(step, threshold, z, label)
-            torch.testing.assert_close(found, (h.detach(), slope), rtol=1e-7, atol=1e-9)
+            found = decide_through_loss(step, threshold, z, label)
+            expected = h.detach(), derivative
+            torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-9)
 
 
-def test_linear_step_goes_through_its_corners():
+def test_linear_step_passes_through_its_corners():
     for t in (0.2, 0.5, 0.7):
         m, d = min(t, 1 - t), 0.15
         p = torch.tensor([0, t - m / 2, t, t + m / 2, 1], dtype=torch.float64)
@@ -87,7 +89,7 @@ def test_linear_step_goes_through_its_corners():
         torch.testing.assert_close(Linear(delta=d)(p, t), h)
 
 
-def test_logit_step_by_its_formula():
+def test_logit_step_equals_its_formula():
     p, t, beta, eta = P[1:-1], 0.3, 3.0, 0.5
     z = torch.logit(p) - math.log(t / (1 - t))
     expected = 1 / (1 + torch.exp(-beta * (z + eta)))
@@ -97,7 +99,7 @@ def test_logit_step_by_its_formula():
 def test_cosine_step_is_flat_outside_its_band():
     p = torch.tensor([0.0, 0.29, 0.71, 1.0])
     assert Cosine(delta=0.2)(p).tolist() == [0, 0, 1, 1]
-    assert Cosine(delta=0.2).slope(p).abs().max() < 1e-6
+    assert Cosine(delta=0.2).derivative(p).abs().max() < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_cosine_step_is_flat_outside_its_band():
         (1e-16, 73.69, 73.47),
     ],
 )
-def test_table_1_of_the_paper(distance, low, high):
+def test_valid_range_equals_table_1_of_the_paper(distance, low, high):
     computed = valid_L_range(distance)
     assert math.ceil(computed[0] * 100) / 100 == low
     assert math.floor(computed[1] * 100) / 100 == high
@@ -119,7 +121,7 @@ def test_table_1_of_the_paper(distance, low, high):
 
 @pytest.mark.parametrize("distance", [0.1, 0.01, 0.001])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_beyond_the_valid_range_the_amplifier_rounds_or_weakens(distance, dtype):
+def test_outside_the_valid_range_the_amplifier_rounds_or_weakens(distance, dtype):
     low, high = valid_L_range(distance, dtype)
     p = torch.tensor(1 - distance, dtype=dtype)
     assert Sigmoid(high * 1.01)(p) == 1
@@ -128,26 +130,26 @@ def test_beyond_the_valid_range_the_amplifier_rounds_or_weakens(distance, dtype)
     assert Sigmoid(low * 0.99)(p) < p
 
 
-def test_numpy_dtypes_are_known():
+def test_valid_range_takes_numpy_dtypes():
     assert valid_L_range(0.1, np.float32) == valid_L_range(0.1, torch.float32)
     assert valid_L_range(0.1, "float64") == valid_L_range(0.1)
 
 
 @pytest.mark.parametrize("distance", [0, 0.5, 1])
-def test_distance_must_lie_inside(distance):
+def test_invalid_distance(distance):
     with pytest.raises(ValueError, match="distance"):
         valid_L_range(distance)
 
 
 @pytest.mark.parametrize("L", [0, -1, math.inf, math.nan])
-def test_L_must_be_positive(L):
+def test_invalid_L(L):
     with pytest.raises(ValueError, match="L must be positive"):
         Sigmoid(L)
 
 
 @pytest.mark.parametrize("make", [Linear, Cosine])
 @pytest.mark.parametrize("delta", [0, -0.1, math.inf])
-def test_delta_must_leave_a_slope(make, delta):
+def test_invalid_delta(make, delta):
     with pytest.raises(ValueError, match="delta"):
         make(delta)
 
@@ -158,6 +160,6 @@ def test_unknown_step():
 
 
 @pytest.mark.parametrize("threshold", [0, 1, -0.2, 2, "0.5", None])
-def test_threshold_must_lie_inside(threshold):
+def test_invalid_threshold(threshold):
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         check_threshold(threshold)

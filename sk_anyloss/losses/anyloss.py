@@ -1,0 +1,225 @@
+"""AnyLoss: one minus a metric of the soft confusion matrix."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sk_anyloss.losses.base import Factors, Loss
+from sk_anyloss.losses.steps import (
+    Step,
+    Threshold,
+    check_thresholds,
+    get_step,
+    is_builtin,
+    stack_steps,
+    stack_values,
+)
+from sk_anyloss.metrics import Metric, metric_name
+from sk_anyloss.metrics.arithmetic import FloatOrArray
+from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.differentiable import (
+    StackedMetrics,
+    check_metric,
+    differentiate,
+    not_finite,
+)
+
+__all__ = ["AnyLoss"]
+
+#: The thresholds of a metric over thresholds, unless several are given.
+CURVE_THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+
+#: The factors of the two classes, or a list of them with one entry per threshold.
+FactorsByThreshold: TypeAlias = Factors | list[Factors]
+
+
+class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
+    """One minus a metric of the soft confusion matrix.
+
+    ``loss = 1 - f(TN, FP, FN, TP)``, where the counts are sums of soft decisions
+    ``h = H(sigmoid(logit); t)`` (eqs. 1, 5 and 6 of Han, Moniz and Chawla,
+    "AnyLoss: Transforming Classification Metrics into Loss Functions", KDD 2024).
+
+    Parameters
+    ----------
+    metric : str or callable, default='f1'
+        The metric to maximise: a name from :func:`sk_anyloss.metrics.metric_names`,
+        ``'f<beta>'``, or a differentiable callable ``f(tn, fp, fn, tp)``. A metric over
+        thresholds, ``'roc_auc'`` or ``'average_precision'``, is computed from the soft
+        confusion matrices at all of the thresholds.
+    step : str or Step, default='sigmoid'
+        The step H that turns a probability into a soft decision: a name from
+        :func:`sk_anyloss.losses.steps.step_names` or an instance, such as
+        ``Sigmoid(L=10)``.
+    threshold : float or sequence of floats, default=0.5
+        Decision threshold t on the probability of the positive class. With several,
+        the loss is the mean of the losses at each. For a metric over thresholds, the
+        points of the curve; 0.1, 0.2, ..., 0.9 if it is a single number.
+    decay : float, default=0
+        Decay of an exponential moving average of the confusion tensor over the batches
+        of a training, in [0, 1). The gradient is then taken at the average, which
+        reduces the noise of small batches. :meth:`reset` discards the average. It is
+        neither used nor updated where autograd is disabled, or after ``.eval()``.
+
+    Notes
+    -----
+    The statistics are the soft confusion tensor M of shape (T, K, 2, 2), for T
+    thresholds and K models: ``M[t, k, c, d]`` is the weight of samples of class c that
+    are decided as d. The loss depends on the samples through these sums only, so its
+    gradient has two factors, one for the positives and one for the negatives:
+    ``dloss/dh_i = -w_i (f_TP - f_FN)`` where ``y_i = 1``, and
+    ``-w_i (f_FP - f_TN)`` where ``y_i = 0``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import AnyLoss
+    >>> logits = torch.tensor([2.0, -1.0, -3.0, 0.5], requires_grad=True)
+    >>> y = torch.tensor([1, 1, 0, 0])
+    >>> loss = AnyLoss("f1")(logits, y)
+    >>> loss.backward()
+    >>> f"{loss.item():.3f}"
+    '0.500'
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        step: str | Step = "sigmoid",
+        threshold: float | Sequence[float] = 0.5,
+        decay: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if not 0 <= decay < 1:
+            raise ValueError(f"decay must lie in [0, 1), got {decay!r}.")
+        self.decay = decay
+        self.moving_average: Tensor | None = None
+        self.metric = self.goal = check_metric(metric)
+        self.name = metric_name(metric)
+        self.step = get_step(step)
+        self.gain: FloatOrArray = self.step.gain
+        self.threshold = threshold
+        thresholds = check_thresholds(threshold)
+        if isinstance(self.metric, Curve):
+            if np.ndim(threshold) == 0:
+                thresholds = CURVE_THRESHOLDS
+            thresholds = tuple(sorted(thresholds, reverse=True))
+        self.thresholds: tuple[Threshold, ...] = thresholds
+        self.stacked_metrics: StackedMetrics | None = None
+        self.value_and_derivatives = differentiate(self.metric)
+
+    def statistics(
+        self, logits: Tensor, samples: ClassWeights
+    ) -> tuple[Tensor, Tensor]:
+        found = [self.step.decide(logits, t) for t in self.thresholds]
+        if len(found) == 1:
+            decisions, derivatives = found[0][0], found[0][1]
+        else:
+            decisions = torch.cat([decisions for decisions, _ in found])
+            derivatives = torch.stack([derivative for _, derivative in found])
+        # From (thresholds and decisions, models, classes) to the confusion tensor.
+        M = samples.sums(decisions).unflatten(0, (-1, 2)).permute(0, 2, 3, 1)
+        return M, derivatives
+
+    def average(self, S: Tensor) -> Tensor:
+        if not self.decay:
+            return S
+        before = self.moving_average
+        if before is not None and before.shape == S.shape:
+            S = before + (1 - self.decay) * (S - before)
+        self.moving_average = S.clone()
+        return S
+
+    def reset(self) -> None:
+        self.moving_average = None
+
+    def value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, FactorsByThreshold]:
+        if isinstance(self.metric, Curve):
+            return self._curve_value_and_grad(S)
+        if len(S) == 1:
+            return self._matrix_value_and_grad(S[0])
+        found = [self._matrix_value_and_grad(M) for M in S]
+        fraction = 1 / len(found)
+        grads = [(fraction * negs, fraction * poss) for _, (negs, poss) in found]
+        return fraction * sum(loss for loss, _ in found), grads
+
+    def _matrix_value_and_grad(self, M: Tensor) -> tuple[FloatOrArray, Factors]:
+        """Loss and factors at one threshold, from a matrix for each model."""
+        try:
+            if self.stacked_metrics is None and len(M) == 1:
+                (((tn, fp), (fn, tp)),) = M.tolist()
+                value, positives, negatives = self.value_and_derivatives(tn, fp, fn, tp)
+                finite = math.isfinite(value)
+            else:
+                counts = M.to("cpu", torch.float64).flatten(1).numpy()
+                tn, fp, fn, tp = counts.T
+                metrics = self.stacked_metrics or StackedMetrics([self.metric] * len(M))
+                value, positives, negatives = metrics(tn, fp, fn, tp)
+                finite = np.isfinite(value).all()
+        except ArithmeticError as error:
+            raise not_finite(self.name, (tn, fp, fn, tp)) from error
+        if not finite:
+            raise not_finite(self.name, (tn, fp, fn, tp))
+        return 1 - value, (-self.gain * negatives, -self.gain * positives)
+
+    def _curve_value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, list[Factors]]:
+        """Loss, and factors at each threshold, of a metric over thresholds."""
+        counts = S.to("cpu", torch.float64).flatten(2).numpy()
+        # From thresholds, models, counts to (K, T) for each count.
+        tn, fp, fn, tp = counts.transpose(2, 1, 0)
+        value, positives, negatives = self.value_and_derivatives(tn, fp, fn, tp)
+        if len(value) == 1:
+            value, positives, negatives = value.item(), positives[0], negatives[0]
+        grads = [
+            (-self.gain * negative, -self.gain * positive)
+            for negative, positive in zip(negatives.T, positives.T, strict=True)
+        ]
+        return 1 - value, grads
+
+    def backward(
+        self,
+        cache: Tensor,
+        grad: FactorsByThreshold,
+        samples: ClassWeights,
+        out: Tensor,
+    ) -> None:
+        if isinstance(grad, tuple):
+            super().backward(cache, grad, samples, out)
+            return
+        out.zero_()
+        derivatives = cache if cache.dim() == out.dim() + 1 else cache.unsqueeze(0)
+        for derivative, factors in zip(derivatives, grad, strict=True):
+            out.addcmul_(derivative, samples.scale(*factors))
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        curve = self.metric if isinstance(self.metric, Curve) else None
+        kind = type(self), type(self.step), len(self.thresholds), self.decay, curve
+        if is_builtin(self.step):
+            return kind
+        # A user's own step may not take tensors as parameters.
+        return (*kind, self.thresholds, repr(sorted(vars(self.step).items())))
+
+    @classmethod
+    def stack(cls, losses: Sequence[AnyLoss], like: Tensor) -> AnyLoss:
+        # They may differ in the metric, the thresholds and the parameters of the step.
+        stacked = copy.copy(losses[0])
+        stacked.stacked_metrics = StackedMetrics([loss.metric for loss in losses])
+        stacked.step = stack_steps([loss.step for loss in losses], like)
+        stacked.gain = np.array([loss.gain for loss in losses])
+        columns = zip(*(loss.thresholds for loss in losses), strict=True)
+        stacked.thresholds = tuple(stack_values(column, like) for column in columns)
+        stacked.name = ", ".join(dict.fromkeys(loss.name for loss in losses))
+        return stacked
+
+    def extra_repr(self) -> str:
+        text = f"metric={self.name!r}, step={self.step!r}, threshold={self.threshold}"
+        return text + (f", decay={self.decay}" if self.decay else "")

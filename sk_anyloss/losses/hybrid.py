@@ -1,0 +1,110 @@
+"""A weighted sum of class-weighted cross-entropy and one minus a metric."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from sk_anyloss.losses.anyloss import AnyLoss, FactorsByThreshold
+from sk_anyloss.losses.base import Factors, Loss, Parts
+from sk_anyloss.losses.pointwise import WeightedBCE
+from sk_anyloss.losses.steps import Step, Threshold
+from sk_anyloss.metrics import Metric
+from sk_anyloss.metrics.arithmetic import FloatOrArray
+from sk_anyloss.metrics.class_weights import ClassWeights
+
+__all__ = ["Hybrid"]
+
+#: Derivatives of the samples in the cross-entropy and in the metric's loss.
+Caches: TypeAlias = list[Tensor]
+
+#: Gradients of the cross-entropy and of the metric's loss by their statistics.
+Gradients: TypeAlias = tuple[Factors, FactorsByThreshold]
+
+
+class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
+    """Weighted sum of class-weighted cross-entropy and one minus a metric.
+
+    ``(1 - share) * weighted BCE + share * (1 - f)``, from the AnyLoss authors' later
+    work: cross-entropy has a gradient where that of the metric has vanished.
+
+    Parameters
+    ----------
+    metric, step, threshold
+        As for :class:`sk_anyloss.losses.AnyLoss`.
+    share : float, default=0.5
+        Weight of the metric in the sum, in [0, 1].
+    class_weight : 'balanced' or tuple of two floats, default='balanced'
+        As for :class:`sk_anyloss.losses.WeightedBCE`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import Hybrid
+    >>> Hybrid("f1", share=0.5)(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
+    tensor(0.5966)
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1",
+        step: str | Step = "sigmoid",
+        threshold: float | Sequence[float] = 0.5,
+        share: float = 0.5,
+        class_weight: str | tuple[float, float] = "balanced",
+    ) -> None:
+        super().__init__()
+        if not 0 <= share <= 1:
+            raise ValueError(f"share must lie in [0, 1], got {share!r}.")
+        self.share = float(share)
+        self.bce = WeightedBCE(class_weight)
+        self.metric_loss = AnyLoss(metric, step, threshold)
+        self.goal = self.metric_loss.goal
+
+    @property
+    def step(self) -> Step:
+        """The step of the metric's loss."""
+        return self.metric_loss.step
+
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """The thresholds of the metric's loss."""
+        return self.metric_loss.thresholds
+
+    def statistics(
+        self, logits: Tensor, samples: ClassWeights
+    ) -> tuple[Parts[Tensor], Caches]:
+        found = [
+            loss.statistics(logits, samples) for loss in (self.bce, self.metric_loss)
+        ]
+        return Parts(S for S, _ in found), [cache for _, cache in found]
+
+    def value_and_grad(self, S: Parts[Tensor]) -> tuple[FloatOrArray, Gradients]:
+        bce = self.bce.value_and_grad(S[0])
+        metric = self.metric_loss.value_and_grad(S[1])
+        loss = (1 - self.share) * bce[0] + self.share * metric[0]
+        return loss, (bce[1], metric[1])
+
+    def backward(
+        self, cache: Caches, grad: Gradients, samples: ClassWeights, out: Tensor
+    ) -> None:
+        self.metric_loss.backward(cache[1], grad[1], samples, out)
+        other = torch.empty_like(out)
+        self.bce.backward(cache[0], grad[0], samples, other)
+        out.mul_(self.share).add_(other, alpha=1 - self.share)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        return type(self), self.share, self.bce.kind, self.metric_loss.kind
+
+    @classmethod
+    def stack(cls, losses: Sequence[Hybrid], like: Tensor) -> Hybrid:
+        stacked = copy.copy(losses[0])
+        stacked._modules = dict(stacked._modules)  # Not shared with the first loss.
+        metric_losses = [loss.metric_loss for loss in losses]
+        stacked.metric_loss = metric_losses[0].stack(metric_losses, like)
+        return stacked

@@ -1,0 +1,102 @@
+"""Losses by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from sk_anyloss._names import unknown
+from sk_anyloss.losses.anyloss import AnyLoss
+from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.hybrid import Hybrid
+from sk_anyloss.losses.pairwise import Pairs
+from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
+from sk_anyloss.losses.steps import Step
+from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
+
+__all__ = ["get_loss", "loss_names"]
+
+_LOSSES: dict[str, type[Loss]] = {
+    "bce": BCE,
+    "focal": Focal,
+    "hybrid": Hybrid,
+    "mse": MSE,
+    "pairs": Pairs,
+    "surrogate_fbeta": SurrogateFBeta,
+    "weighted_bce": WeightedBCE,
+}
+
+
+def loss_names() -> list[str]:
+    """Names of the losses other than one minus the metric.
+
+    Returns
+    -------
+    names : list of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> from sk_anyloss.losses import loss_names
+    >>> loss_names()
+    ['bce', 'focal', 'hybrid', 'mse', 'pairs', 'surrogate_fbeta', 'weighted_bce']
+    """
+    return sorted(_LOSSES)
+
+
+def get_loss(
+    loss: str | nn.Module | type[nn.Module],
+    metric: str | Metric = "f1",
+    step: str | Step = "sigmoid",
+    threshold: float | Sequence[float] = 0.5,
+) -> nn.Module:
+    """Make a criterion from a name or a class; an instance is returned unchanged.
+
+    Parameters
+    ----------
+    loss : str, torch criterion or class of one
+        A name of :func:`loss_names`, a class or an instance of this package, or any
+        other torch criterion on logits.
+    metric, step, threshold
+        As for :class:`sk_anyloss.losses.AnyLoss`; the losses that do not need them
+        ignore them.
+
+    Returns
+    -------
+    criterion : torch.nn.Module
+        The loss on logits.
+
+    Examples
+    --------
+    >>> from sk_anyloss.losses import get_loss
+    >>> get_loss("bce")
+    BCE()
+    >>> get_loss("surrogate_fbeta", metric="f2")
+    SurrogateFBeta(beta=2, rate=None)
+    """
+    if isinstance(loss, nn.Module):
+        return loss
+    if loss is AnyLoss:
+        return AnyLoss(metric, step, threshold)
+    if loss in _LOSSES.values():
+        loss = next(name for name, own in _LOSSES.items() if own is loss)
+    if isinstance(loss, type) and issubclass(loss, nn.Module):
+        return loss()
+    if loss == "hybrid":
+        return Hybrid(metric, step, threshold)
+    if loss == "pairs":
+        return Pairs(metric)
+    if loss == "surrogate_fbeta":
+        function = get_metric(metric)
+        if not isinstance(function, FBeta) or not function.beta:
+            raise ValueError(
+                f"loss='surrogate_fbeta' stands in for F-beta scores only, but metric="
+                f"{metric_name(metric)!r}; choose metric='f1', 'f2' or another "
+                "'f<beta>', or loss=None to train on the metric itself."
+            )
+        return SurrogateFBeta(function.beta)
+    if isinstance(loss, str) and loss in _LOSSES:
+        return _LOSSES[loss]()
+    otherwise = "or pass a torch criterion on logits; None trains on the metric."
+    raise ValueError(unknown("loss", loss, _LOSSES, otherwise))
