@@ -28,6 +28,7 @@ NUMERIC = [
     "tests/estimators/test_classifier.py",
     "tests/training/test_closed_form.py",
     "tests/metrics/test_confusion.py",
+    "tests/metrics/test_constraints_and_costs.py",
     "tests/metrics/test_curves.py",
     "tests/search/test_displays.py",
     "tests/metrics/test_derivatives.py",

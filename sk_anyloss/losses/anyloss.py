@@ -215,8 +215,8 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
         stacked.stacked_metrics = StackedMetrics([loss.metric for loss in losses])
         stacked.step = stack_steps([loss.step for loss in losses], like)
         stacked.gain = np.array([loss.gain for loss in losses])
-        columns = zip(*(loss.thresholds for loss in losses), strict=True)
-        stacked.thresholds = tuple(stack_values(column, like) for column in columns)
+        by_position = zip(*(loss.thresholds for loss in losses), strict=True)
+        stacked.thresholds = tuple(stack_values(ts, like) for ts in by_position)
         stacked.name = ", ".join(dict.fromkeys(loss.name for loss in losses))
         return stacked
 

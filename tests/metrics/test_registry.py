@@ -32,20 +32,20 @@ def test_a_callable_is_returned_unchanged():
 
 
 def test_register_overwrite_and_unregister():
-    @register_metric("hits")
-    def hits(tn, fp, fn, tp):
+    @register_metric("true_positives")
+    def true_positives(tn, fp, fn, tp):
         return tp
 
     try:
-        assert get_metric("hits") is hits
-        assert "hits" in metric_names()
+        assert get_metric("true_positives") is true_positives
+        assert "true_positives" in metric_names()
         with pytest.raises(ValueError, match="is taken"):
-            register_metric("hits")
-        register_metric("hits", overwrite=True)(max)
-        assert get_metric("hits") is max
+            register_metric("true_positives")
+        register_metric("true_positives", overwrite=True)(max)
+        assert get_metric("true_positives") is max
     finally:
-        unregister_metric("hits")
-    assert "hits" not in metric_names()
+        unregister_metric("true_positives")
+    assert "true_positives" not in metric_names()
 
 
 @pytest.mark.parametrize("name", ["", "f3", 7])
