@@ -1,5 +1,5 @@
-# make demo: the main job on built-in data.   make test: lint, types, doctests, tests.
-# Both set up .venv first, once; it is made anew only if what it needs has changed.
+# make demo: compare methods on built-in data.   make test: lint, types, doctests, tests.
+# Both create .venv on first use, and again only if its requirements have changed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,13 +15,13 @@ demo: $(READY)
 test: lint
 	$(BIN)/python -m pytest -n 2
 
-# The numeric tests as CPUs with other instruction sets would run them.
+# The numeric tests under other CPU instruction sets, which round differently.
 test-portable: $(READY)
 	$(BIN)/python -m tests.portable -n 2 $(ARGS)
 
-# The estimators with the lowest versions that setup.cfg allows, in a venv of their own.
-# It takes several GB, since old builds of torch bring CUDA. Old torch warns of the way
-# in which old skorch unpickles nets.
+# The estimators with the lowest versions that setup.cfg allows, in a separate venv of
+# several GB, since old builds of torch include CUDA. The ignored FutureWarning is old
+# torch's about how old skorch unpickles nets.
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest -n 1 -W 'ignore:You are using:FutureWarning' \
 		tests/metrics tests/losses tests/training tests/estimators tests/search \
