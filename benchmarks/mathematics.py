@@ -1,10 +1,10 @@
-"""How exact the mathematics is, in figures.
+"""Numerical accuracy of metrics and gradients.
 
     python -m benchmarks.mathematics
 
 Prints the largest difference between each metric and scikit-learn or imbalanced-learn
 over 1,000 random confusion matrices; the largest difference between each gradient and
-central differences; and that to the paper's formulas.
+central differences; and that between gradients and the paper's formulas.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from tests.losses.test_losses import batch, paper_gradient
 from tests.metrics.test_binary import REFERENCE, labels_of
 
 
-def against_references(n_matrices=1000):
-    """Largest difference of each metric to its reference."""
+def compare_with_references(n_matrices: int = 1000) -> None:
+    """Print the largest difference between each metric and its reference."""
     rng = np.random.default_rng(0)
     matrices = rng.integers(1, 60, size=(n_matrices, 4))
     print(f"metric               largest difference over {n_matrices} matrices")
@@ -28,10 +28,10 @@ def against_references(n_matrices=1000):
         print(f"{name:<20} {worst:.1e}")
 
 
-def against_differences():
-    """Largest difference of each gradient to central differences, per unit of it."""
+def compare_with_central_differences() -> None:
+    """Print the largest relative error of each gradient."""
     z, y, w = batch(spread=0.15)
-    e = 1e-6
+    eps = 1e-6
     print("\ngradient, relative difference to central differences; gradcheck passes")
     print(f"{'metric':<20}" + "".join(f"{step:>12}" for step in step_names()))
     for metric in metric_names():
@@ -41,22 +41,22 @@ def against_differences():
             assert torch.autograd.gradcheck(lambda z, loss=loss: loss(z, y, w), z)
             (gradient,) = torch.autograd.grad(loss(z, y, w), z)
             with torch.no_grad():
-                shifts = e * torch.eye(len(z), dtype=z.dtype)
-                rise = loss(z + shifts, y, w) - loss(z - shifts, y, w)
-            worst = (gradient - rise / (2 * e)).abs().max() / gradient.abs().max()
-            line += f"{worst.item():>12.1e}"
+                shifts = eps * torch.eye(len(z), dtype=z.dtype)
+                difference = loss(z + shifts, y, w) - loss(z - shifts, y, w)
+            error = (gradient - difference / (2 * eps)).abs().max()
+            line += f"{(error / gradient.abs().max()).item():>12.1e}"
         print(line)
 
 
-def against_the_paper():
-    """Largest relative difference to the paper's derivatives by the weights."""
+def compare_with_paper() -> None:
+    """Print the largest relative difference to the paper's gradients."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(200, 5)), (rng.random(200) < 0.2).astype(float)
     W = rng.normal(size=5) * 0.05
     p = 1 / (1 + np.exp(-X @ W))
     yh = 1 / (1 + np.exp(-73 * (p - 0.5)))
     dyh = (73 * yh * (1 - yh) * p * (1 - p))[:, None] * X
-    print("\nagainst the paper's derivative by the weights")
+    print("\nrelative difference to the paper's gradient with respect to the weights")
     for equation, metric, name in (
         ("eq. 13", "accuracy", "accuracy"),
         ("eq. 17", "f1", "f"),
@@ -64,13 +64,14 @@ def against_the_paper():
         ("eq. 23", "balanced_accuracy", "balanced_accuracy"),
     ):
         weights = torch.from_numpy(W).requires_grad_()
-        AnyLoss(metric)(torch.from_numpy(X) @ weights, torch.from_numpy(y)).backward()
+        loss = AnyLoss(metric)(torch.from_numpy(X) @ weights, torch.from_numpy(y))
+        (gradient,) = torch.autograd.grad(loss, weights)
         expected = paper_gradient(name, y, yh, dyh)
-        worst = abs(weights.grad.numpy() - expected).max() / abs(expected).max()
+        worst = abs(gradient.numpy() - expected).max() / abs(expected).max()
         print(f"{equation:<14} {metric:<20} {worst:.1e}")
 
 
 if __name__ == "__main__":
-    against_references()
-    against_differences()
-    against_the_paper()
+    compare_with_references()
+    compare_with_central_differences()
+    compare_with_paper()

@@ -1,15 +1,16 @@
-"""Peak memory of a fit and a prediction, beside what the samples themselves take.
+"""Peak memory of a fit and a prediction, beside the size of X.
 
     python -m benchmarks.memory
 
-Each case runs in a process of its own: the peak of a process never falls. A small fit
-comes first, so that libraries and their buffers are not counted.
+Each case runs in a process of its own, since the peak memory of a process never
+decreases. A small fit comes first, so that libraries and their buffers are not counted.
 """
 
 import subprocess
 import sys
 
-#: Prints the bytes of the samples, and by how many the peak grows in fit and predict.
+#: Prints the bytes of X, the growth of the peak in fit, that in fit and predict, and
+#: the seconds of both.
 MEASURE = """
 import resource, sys, time, warnings
 import numpy as np, scipy.sparse
@@ -32,8 +33,8 @@ print(size, after_fit - before, peak() - before, time.perf_counter() - start)
 """
 WIDE = """
 n, d, stored = {n}, {d}, {stored}
-places = rng.integers(0, n, stored), rng.integers(0, d, stored)
-X = scipy.sparse.csr_array((np.ones(stored), places), shape=(n, d))
+indices = rng.integers(0, n, stored), rng.integers(0, d, stored)
+X = scipy.sparse.csr_array((np.ones(stored), indices), shape=(n, d))
 y = (rng.random(n) < 0.1).astype(int)
 """
 TALL = """
@@ -42,8 +43,11 @@ y = (X[:, 0] + X[:, 1] > 1.6).astype(int)
 """
 
 
-def measure(data, **params):
-    """Bytes of the samples, growth in fit, growth in fit and predict, and seconds."""
+def measure(data: str, **params: object) -> tuple[int, int, int, float]:
+    """Bytes of X, growth in fit, growth in fit and predict, and seconds.
+
+    ``data`` is code that defines X and y, ``params`` are those of the estimator.
+    """
     code = MEASURE.format(data=data, params=params)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -52,11 +56,11 @@ def measure(data, **params):
     return int(size), int(fit), int(both), float(seconds)
 
 
-def main():
-    """A line a case."""
+def main() -> None:
+    """Print a line for each case."""
     tall = TALL.format(n=600_000)
     wide = WIDE.format(n=200_000, d=50_000, stored=1_000_000)
-    cases = [
+    cases: list[tuple[str, str, dict[str, object]]] = [
         ("600,000 x 40", tall, {}),
         ("600,000 x 40", tall, {"early_stopping": True}),
         ("600,000 x 40", tall, {"n_bins": 8}),

@@ -1,53 +1,66 @@
-"""AnyLossClassifierCV beside what people use, on real sets, for four metrics.
+"""AnyLossClassifierCV beside common alternatives, on real data sets, for four metrics.
 
     python -m benchmarks.quality --data FOLDER [--metrics f1] [--picture quality.png]
 
-FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
-class). Every method is fitted with its defaults on three outer folds of each set with
-at most 5,000 rows; F1 and balanced accuracy are scored on all of them, G-mean and MCC
-on every third; ``--metrics`` chooses among them. All tuning inside a fit, ours and that
-of thresholds, is done on shuffled, stratified folds with a fixed seed. Methods that
-do not look at the metric are fitted once for all metrics.
-For each metric: mean score, mean rank, the Bayesian sign test of AnyLossClassifierCV
-against each (region of practical equivalence 0.01), the time of a fit, and the sets on
-which it loses most. A run that is started again goes on where it was. ``--times``
-measures nothing but the time of our search and of two others, one fit at a time.
+FOLDER holds one ``.npz`` file per data set, with ``X`` and ``y`` (1 is the positive
+class). Every method is fitted with its defaults on three outer folds of each data set
+with at most 5,000 samples; F1 and balanced accuracy are scored on all data sets, G-mean
+and MCC on every third; ``--metrics`` selects among them. All tuning inside a fit is
+done on shuffled, stratified folds with a fixed seed. Methods that do not depend on the
+metric are fitted once for all metrics. Printed for each metric: mean score, mean rank,
+the Bayesian sign test of AnyLossClassifierCV against each method (region of practical
+equivalence 0.01), the time of a fit, and the data sets with the largest losses. An
+interrupted run resumes. ``--times`` measures only the time of a fit of
+AnyLossClassifierCV and of two other searches, one fit at a time.
 """
 
+import argparse
 import sys
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier
 from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.sets import load, parser, run, splits
+from benchmarks.datasets import (
+    Record,
+    format_probabilities,
+    load_dataset,
+    make_parser,
+    outer_folds,
+    run_all,
+)
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import get_baseline, tuned_threshold
 from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.estimators.folds import inner_cv
 
-OURS = "AnyLossClassifierCV"
-SEARCH, TUNED_HISTGB = "GridSearchCV over L", "HistGB, tuned threshold"
-EVERYWHERE, SOMETIMES = ("f1", "balanced_accuracy"), ("gmean", "mcc")
+ANYLOSS_CV = "AnyLossClassifierCV"
+GRID_SEARCH, TUNED_HISTGB = "GridSearchCV over L", "HistGB, tuned threshold"
+#: Scored on all data sets, and on every third.
+MAIN_METRICS, OTHER_METRICS = ("f1", "balanced_accuracy"), ("gmean", "mcc")
+METRICS = MAIN_METRICS + OTHER_METRICS
 HistGB = partial(HistGradientBoostingClassifier, random_state=0)
 Forest = partial(RandomForestClassifier, random_state=0)
 
 
-def logistic(**params):
-    """Logistic regression on standardised columns."""
+def logistic(**params: object) -> BaseEstimator:
+    """Logistic regression on standardized features."""
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, **params))
 
 
-#: Methods that do not look at the metric.
-PLAIN = {
+#: Methods that do not depend on the metric.
+METRIC_FREE: dict[str, Callable[[], BaseEstimator]] = {
     "BCE": lambda: get_baseline("bce", random_state=0),
     "BCE, class weights": lambda: get_baseline("bce_class_weight", random_state=0),
     "BCE + SMOTE": lambda: get_baseline("bce_smote", random_state=0),
@@ -63,10 +76,10 @@ PLAIN = {
 }
 
 
-def aimed(metric):
-    """Methods that are told of the metric."""
+def methods_for_metric(metric: str) -> dict[str, BaseEstimator]:
+    """Methods that are trained or tuned for the metric."""
     return {
-        OURS: AnyLossClassifierCV(metric, random_state=0),
+        ANYLOSS_CV: AnyLossClassifierCV(metric, random_state=0),
         "AnyLossClassifier": AnyLossClassifier(metric, random_state=0),
         "logistic, tuned threshold": tuned_threshold(
             logistic(), metric, random_state=0
@@ -75,138 +88,150 @@ def aimed(metric):
     }
 
 
-def run_set(path, options):
-    """Scores and times of all methods on the folds of one set."""
-    X, y = load(path)
-    number = sorted(options.data.glob("*.npz")).index(path)
-    metrics = EVERYWHERE + (SOMETIMES if number % 3 == 0 else ())
-    metrics = [metric for metric in metrics if metric in options.metrics]
-    rows = []
-    for fold, (train, test) in enumerate(splits(X, y, options.folds)):
-        data = X[train], y[train], X[test], y[test]
-        for name, make in PLAIN.items():
-            rows += [{"fold": fold, **row} for row in fit(name, make(), metrics, *data)]
-        for metric in metrics:
-            for name, model in aimed(metric).items():
-                found = fit(name, model, [metric], *data)
-                rows += [{"fold": fold, **row} for row in found]
-        if fold == 0 and "f1" in metrics:  # For its time only.
-            found = fit(SEARCH, search_over_L(), ["f1"], *data)
-            rows += [{"fold": fold, **row} for row in found]
-    return rows
-
-
-def search_over_L():
-    """The search over the paper's five values of L, as one would write it."""
+def grid_search_over_L() -> GridSearchCV:
+    """The usual way to choose among the paper's five values of L."""
     model = AnyLossClassifier("f1", random_state=0)
     folds = inner_cv(random_state=0)
     return GridSearchCV(model, {"L": [10, 25, 50, 73, 100]}, cv=folds)
 
 
-def time_set(path, options):
-    """Times of our search and of two others on the first fold of a set, in turns."""
-    X, y = load(path)
-    train, test = splits(X, y, options.folds)[0]
-    data = X[train], y[train], X[test], y[test]
-    models = aimed("f1")
-    models = {name: models[name] for name in (OURS, TUNED_HISTGB)}
-    models[SEARCH] = search_over_L()
-    rows = []
+def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
+    """Scores and times of all methods on the folds of one data set."""
+    X, y = load_dataset(path)
+    number = sorted(options.data.glob("*.npz")).index(path)
+    scored = METRICS if number % 3 == 0 else MAIN_METRICS
+    metrics = [metric for metric in scored if metric in options.metrics]
+    records: list[Record] = []
+    for fold, (train, test) in enumerate(outer_folds(X, y, options.folds)):
+        split = X[train], y[train], X[test], y[test]
+        found = []
+        for name, build in METRIC_FREE.items():
+            found += fit_and_score(name, build(), metrics, *split)
+        for metric in metrics:
+            for name, model in methods_for_metric(metric).items():
+                found += fit_and_score(name, model, [metric], *split)
+        if fold == 0 and "f1" in metrics:  # For its time only.
+            found += fit_and_score(GRID_SEARCH, grid_search_over_L(), ["f1"], *split)
+        records += [{"fold": fold, **record} for record in found]
+    return records
+
+
+def time_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
+    """Times of the three searches on the first fold of a data set."""
+    X, y = load_dataset(path)
+    train, test = outer_folds(X, y, options.folds)[0]
+    split = X[train], y[train], X[test], y[test]
+    methods = methods_for_metric("f1")
+    models = {name: methods[name] for name in (ANYLOSS_CV, TUNED_HISTGB)}
+    models[GRID_SEARCH] = grid_search_over_L()
+    records: list[Record] = []
     for name, model in models.items():
-        rows += [{"fold": 0, **row} for row in fit(name, model, ["f1"], *data)]
-    return rows
+        found = fit_and_score(name, model, ["f1"], *split)
+        records += [{"fold": 0, **record} for record in found]
+    return records
 
 
-def fit(name, model, metrics, X, y, X_test, y_test):
-    """A row a metric; a method that fails on a fold has no score there."""
+def fit_and_score(
+    name: str,
+    model: BaseEstimator,
+    metrics: Sequence[str],
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    y_test: np.ndarray,
+) -> list[Record]:
+    """A record for each metric; the score is NaN if the fit failed."""
     start = time.perf_counter()
     try:
-        decided, why = model.fit(X, y).predict(X_test), ""
-    except ValueError as error:
-        decided, why = None, str(error).splitlines()[0][:80]
+        y_pred, error = model.fit(X, y).predict(X_test), ""
+    except ValueError as exception:
+        y_pred, error = None, str(exception).splitlines()[0][:80]
     seconds = time.perf_counter() - start
     return [
         {
             "method": name,
             "metric": metric,
             "score": np.nan
-            if decided is None
-            else metric_score(y_test, decided, metric=metric),
+            if y_pred is None
+            else metric_score(y_test, y_pred, metric=metric),
             "seconds": seconds,
-            "failed": why,
+            "failed": error,
         }
         for metric in metrics
     ]
 
 
-def by_set(table, metric):
-    """Mean over the folds: a row a set, a column a method.
+def scores_by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Mean scores over the folds, by data set (index) and method (columns).
 
-    A fold on which a method failed counts as if it had decided for one class.
+    A fold on which a method failed counts as if it had predicted a single class.
     """
-    rows = table[(table["metric"] == metric) & (table["method"] != SEARCH)]
+    own = table[(table["metric"] == metric) & (table["method"] != GRID_SEARCH)]
     constant = 0.5 if metric == "balanced_accuracy" else 0.0
-    rows = rows.assign(score=rows["score"].fillna(constant))
-    return rows.pivot_table(index="set", columns="method", values="score")
+    own = own.assign(score=own["score"].fillna(constant))
+    return own.pivot_table(index="set", columns="method", values="score")
 
 
-def report(table, options):
-    """A table a metric."""
-    for metric in EVERYWHERE + SOMETIMES:
-        scores = by_set(table, metric)
-        if scores.empty:
-            continue
-        ranks = scores.rank(axis=1, ascending=False).mean()
-        seconds = table[table["metric"] == metric].groupby("method")["seconds"].median()
-        print(f"\n{metric}, {len(scores)} sets, {options.folds} folds")
-        header = f"{'method':<27}{'mean':>7}{'rank':>7}{'better / alike / worse':>24}"
-        print(header + f"{'seconds':>9}   ({OURS} against each)")
-        for name in ranks.sort_values().index:
-            text = ""
-            if name != OURS:
-                chances = judge_many(scores[OURS], scores[name])
-                text = " / ".join(f"{chance:.2f}" for chance in chances)
-            line = f"{name:<27}{scores[name].mean():>7.3f}{ranks[name]:>7.2f}{text:>24}"
-            print(f"{line}{seconds[name]:>9.2f}")
-        best = scores.drop(columns=OURS).max(axis=1) - scores[OURS]
-        worst = best.sort_values(ascending=False)[:5]
-        cells = ", ".join(
-            f"{name} -{gap:.3f} ({scores.loc[name].idxmax()})"
-            for name, gap in worst.items()
-        )
-        print(f"furthest behind the best: {cells}")
-    failed = table[table["failed"].notna() & (table["failed"] != "")]
-    for (name, why), rows in failed.groupby(["method", "failed"]):
-        print(f"{name} failed on {rows['set'].nunique()} sets: {why}")
-    times(table)
+def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Print a table for each metric, the failures and the times."""
+    for metric in METRICS:
+        scores = scores_by_dataset(table, metric)
+        if not scores.empty:
+            seconds = table[table["metric"] == metric].groupby("method")["seconds"]
+            print(f"\n{metric}, {len(scores)} data sets, {options.folds} folds")
+            report_metric(scores, seconds.median())
+    failures = table[table["failed"].notna() & (table["failed"] != "")]
+    for (name, error), own in failures.groupby(["method", "failed"]):
+        print(f"{name} failed on {own['set'].nunique()} data sets: {error}")
+    report_times(table)
 
 
-def times(table):
-    """Our time as a ratio to two searches, on the same rows in the same run."""
+def report_metric(scores: pd.DataFrame, seconds: pd.Series) -> None:
+    """Print a line for each method, from the lowest mean rank to the highest."""
+    ranks = scores.rank(axis=1, ascending=False).mean()
+    header = f"{'method':<27}{'mean':>7}{'rank':>7}{'better / equivalent / worse':>29}"
+    print(header + f"{'seconds':>9}   ({ANYLOSS_CV} against each)")
+    for name in ranks.sort_values().index:
+        text = ""
+        if name != ANYLOSS_CV:
+            text = format_probabilities(judge_many(scores[ANYLOSS_CV], scores[name]))
+        line = f"{name:<27}{scores[name].mean():>7.3f}{ranks[name]:>7.2f}{text:>29}"
+        print(f"{line}{seconds[name]:>9.2f}")
+    gaps = scores.drop(columns=ANYLOSS_CV).max(axis=1) - scores[ANYLOSS_CV]
+    largest = gaps.sort_values(ascending=False)[:5]
+    cells = ", ".join(
+        f"{name} -{gap:.3f} ({scores.loc[name].idxmax()})"
+        for name, gap in largest.items()
+    )
+    print(f"furthest behind the best: {cells}")
+
+
+def report_times(table: pd.DataFrame) -> None:
+    """Print the time of a fit relative to two other searches, on the same samples."""
     seconds = table[(table["metric"] == "f1") & (table["fold"] == 0)]
     seconds = seconds.pivot(index="set", columns="method", values="seconds")
-    for other in (SEARCH, TUNED_HISTGB):
-        ratio = seconds[OURS] / seconds[other]
-        low, middle, high = ratio.quantile([0.1, 0.5, 0.9])
+    for other in (GRID_SEARCH, TUNED_HISTGB):
+        ratio = seconds[ANYLOSS_CV] / seconds[other]
+        low, median, high = ratio.quantile([0.1, 0.5, 0.9])
         print(
-            f"time of a default fit / {other}: median {middle:.2f} "
+            f"time of a default fit / {other}: median {median:.2f} "
             f"({low:.2f} to {high:.2f})"
         )
 
 
-def picture(table, path):
-    """Mean ranks, a panel a metric."""
+def plot_ranks(table: pd.DataFrame, path: Path) -> None:
+    """Mean ranks with their standard errors, a panel for each metric."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = {metric: by_set(table, metric) for metric in EVERYWHERE + SOMETIMES}
+    found = {metric: scores_by_dataset(table, metric) for metric in METRICS}
     found = {metric: scores for metric, scores in found.items() if not scores.empty}
-    columns = min(2, len(found))
-    rows = -(-len(found) // columns)
+    n_columns = min(2, len(found))
+    n_rows = -(-len(found) // n_columns)
     figure, panels = plt.subplots(
-        rows, columns, figsize=(6 * columns, 4.5 * rows), layout="constrained",
+        n_rows, n_columns, figsize=(6 * n_columns, 4.5 * n_rows), layout="constrained",
         squeeze=False,
     )  # fmt: skip
     for panel in panels.ravel()[len(found) :]:
@@ -226,34 +251,33 @@ def picture(table, path):
                 f"{scores[name].mean():.3f}", (mean, name), xytext=(0, 6),
                 textcoords="offset points", ha="center", fontsize=7, color=colour,
             )  # fmt: skip
-        panel.set_title(f"{metric}, {len(scores)} sets")
-        panel.set_xlabel("mean rank and its error; the number is the mean score")
+        panel.set_title(f"{metric}, {len(scores)} data sets")
+        panel.set_xlabel("mean rank and its standard error; labels: mean score")
         panel.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=100)
 
 
-def options(words=None):
-    """What was asked for."""
-    result = parser(__doc__, "results/quality.csv", folds=3, most=5_000)
-    result.add_argument(
-        "--metrics", nargs="+", choices=EVERYWHERE + SOMETIMES,
-        default=EVERYWHERE + SOMETIMES, help="which of the four (all)",
-    )  # fmt: skip
-    result.add_argument("--picture", type=Path, default=None)
-    result.add_argument("--times", action="store_true", help="nothing but times")
-    result = result.parse_args(words)
-    result.metric = "_".join(result.metrics)  # Each choice has a file of its own.
-    return result
+def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Options of the command line."""
+    parser = make_parser(__doc__, "results/quality.csv", folds=3, max_samples=5_000)
+    parser.add_argument(
+        "--metrics", nargs="+", choices=METRICS, default=METRICS, help="default: all"
+    )
+    parser.add_argument("--picture", type=Path, help="file for a plot of the ranks")
+    parser.add_argument("--times", action="store_true", help="measure times only")
+    options = parser.parse_args(arguments)
+    options.metric = "_".join(options.metrics)  # Each selection has its own file.
+    return options
 
 
 if __name__ == "__main__":
-    arguments = options()
-    if arguments.times:
-        arguments.jobs = 1
-        arguments.output = arguments.output.with_stem("times")
-        times(run(arguments, time_set))
+    options = parse_options()
+    if options.times:
+        options.jobs = 1
+        options.output = options.output.with_stem("times")
+        report_times(run_all(options, time_dataset))
         sys.exit()
-    results = run(arguments, run_set)
-    report(results, arguments)
-    if arguments.picture:
-        picture(results, arguments.picture)
+    results = run_all(options, run_dataset)
+    report(results, options)
+    if options.picture:
+        plot_ranks(results, options.picture)

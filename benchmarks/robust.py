@@ -1,31 +1,44 @@
-"""What makes training on a metric robust: measured, each beside the plain training.
+"""Which training options make training on a metric robust, each beside the default.
 
     python -m benchmarks.robust --data FOLDER
 
-FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
-class). Compared are batches that are not stratified, a moving average of the confusion
-matrix (``memory``), a warm-up on cross-entropy and several starts, for two widths of
-the network and two choices of L; then the same on a generated set of 200,000 rows with
-one positive in a thousand, trained on one half and scored on the other. A run that is
-started again goes on where it was.
+FOLDER holds one ``.npz`` file per data set, with ``X`` and ``y`` (1 is the positive
+class). Compared are batches without stratification, a moving average of the confusion
+matrix (``memory``), a warm-up on cross-entropy and several initialisations, for two
+widths of the network and two choices of L; then the same on a generated data set of
+200,000 samples with one positive in a thousand, trained on one half and scored on the
+other. An interrupted run resumes.
 """
 
+import argparse
 import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 import sk_anyloss.training.feed
-from benchmarks.sets import load, parser, run, score, splits
+from benchmarks.datasets import (
+    Record,
+    format_probabilities,
+    load_dataset,
+    make_parser,
+    outer_folds,
+    run_all,
+    summarize_folds,
+)
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.compare.verdict import judge_many
 
-PLAIN = "plain"
-WAYS = {
-    PLAIN: {},
-    "not stratified": {},
+DEFAULT, NOT_STRATIFIED = "default", "not stratified"
+VARIANTS: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
+    NOT_STRATIFIED: {},
     "memory 0.9": {"memory": 0.9},
     "warm-up, 5 of 100 epochs": {"warm_up": 5},
     "warm-up, 20 of 100 epochs": {"warm_up": 20},
@@ -33,15 +46,15 @@ WAYS = {
     "best of 2 starts": {"n_init": 2},
     "best of 5 starts": {"n_init": 5},
 }
-SETTINGS = [
+SETTINGS: list[dict[str, Any]] = [
     {"hidden": hidden, "L": L} for hidden in ((2,), (32,)) for L in (73, "auto")
 ]
 
 
 @contextmanager
-def order_of(way):
-    """Rows in any order, if that is what is tried."""
-    if way != "not stratified":
+def batch_order(variant: str) -> Iterator[None]:
+    """Shuffle without stratification, if that is the variant."""
+    if variant != NOT_STRATIFIED:
         yield
         return
     with mock.patch.object(
@@ -52,82 +65,87 @@ def order_of(way):
         yield
 
 
-def name_of(setting):
-    """A setting in a word."""
+def describe(setting: Mapping[str, object]) -> str:
+    """A setting as a string."""
     return ", ".join(f"{key} {value}" for key, value in setting.items())
 
 
-def run_set(path, options):
-    """Mean score of every way and setting on one data set."""
-    X, y = load(path)
-    folds = splits(X, y, options.folds)
-    rows = []
+def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
+    """Mean score of every variant and setting on one data set."""
+    X, y = load_dataset(path)
+    folds = outer_folds(X, y, options.folds)
+    records: list[Record] = []
     for setting in SETTINGS:
-        for way, params in WAYS.items():
+        for variant, params in VARIANTS.items():
             models = [
                 AnyLossClassifier(options.metric, random_state=0, **setting, **params)
                 for _ in folds
             ]
-            with order_of(way):
+            with batch_order(variant):
                 fit_stack(models, X, y, rows=[train for train, _ in folds])
-            row = {"setting": name_of(setting), "way": way}
-            rows.append({**row, **score(models, X, y, folds)})
-    return rows
+            record = {"setting": describe(setting), "variant": variant}
+            records.append({**record, **summarize_folds(models, X, y, folds)})
+    return records
 
 
-def report(table, options):
-    """A line a way, in each setting."""
-    sets = table["set"].nunique()
-    print(f"{options.metric}, {sets} sets, {options.folds} folds")
-    for setting in map(name_of, SETTINGS):
-        rows = table[table["setting"] == setting]
-        scores = rows.pivot(index="set", columns="way", values="score")
-        collapsed = rows.groupby("way")["collapsed"].sum() / (sets * options.folds)
-        print(f"\n{setting:<28}{'mean':>7}{'one class':>11}{'better/alike/worse':>22}")
-        for way in WAYS:
-            line = f"{way:<28}{scores[way].mean():>7.3f}{collapsed[way]:>11.1%}"
-            if way != PLAIN:
-                chances = judge_many(scores[way], scores[PLAIN])
-                line += f"{' / '.join(f'{chance:.2f}' for chance in chances):>22}"
+def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Print a table for each setting, with a line for each variant."""
+    n_sets = table["set"].nunique()
+    print(f"{options.metric}, {n_sets} data sets, {options.folds} folds")
+    for setting in map(describe, SETTINGS):
+        own = table[table["setting"] == setting]
+        scores = own.pivot(index="set", columns="variant", values="score")
+        collapsed = own.groupby("variant")["collapsed"].sum() / (n_sets * options.folds)
+        header = f"{setting:<28}{'mean':>7}{'one class':>11}"
+        print(f"\n{header}{'better / equivalent / worse':>31}")
+        for variant in VARIANTS:
+            mean, one_class = scores[variant].mean(), collapsed[variant]
+            line = f"{variant:<28}{mean:>7.3f}{one_class:>11.1%}"
+            if variant != DEFAULT:
+                probabilities = judge_many(scores[variant], scores[DEFAULT])
+                line += f"{format_probabilities(probabilities):>31}"
             print(line)
 
 
-def rare(metric, seeds=3, n=200_000):
-    """One positive in a thousand: every way, with small and with usual batches."""
+def run_rare_class(metric: str, n_seeds: int = 3, n_samples: int = 200_000) -> None:
+    """One positive in a thousand: every variant, with three batch sizes."""
     rng = np.random.default_rng(0)
-    y = (rng.random(n) < 0.001).astype(int)
-    X = rng.normal(size=(n, 10))
+    y = (rng.random(n_samples) < 0.001).astype(int)
+    X = rng.normal(size=(n_samples, 10))
     X[y == 1, :3] += 2.0
-    half = np.arange(n) % 2 == 0
+    train = np.arange(n_samples) % 2 == 0
     print(
-        f"\n{metric}, {n:,} rows, {y.sum()} positives, mean and range of {seeds} seeds"
+        f"\n{metric}, {n_samples:,} samples, {y.sum()} positives, mean and range of "
+        f"{n_seeds} seeds"
     )
     print(f"{'':<28}{'batch 100':>22}{'batch 500':>22}{'batch 5000':>22}")
-    for way, params in tqdm(WAYS.items(), unit="way"):
+    for variant, params in tqdm(VARIANTS.items(), unit="variant"):
         warm_up = round(params.get("warm_up", 0) / 10)  # Of 10 epochs, not of 100.
         if not warm_up and "warm_up" in params:
             continue
         cells = []
         for batch_size in (100, 500, 5_000):
             scores = []
-            for seed in range(seeds):
+            for seed in range(n_seeds):
                 model = AnyLossClassifier(
                     metric, L="auto", batch_size=batch_size, max_epochs=10,
                     random_state=seed, **{**params, "warm_up": warm_up},
                 )  # fmt: skip
-                with order_of(way), warnings.catch_warnings():
+                with batch_order(variant), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model.fit(X[half], y[half])
-                scores.append(model.score(X[~half], y[~half]))
+                    model.fit(X[train], y[train])
+                scores.append(model.score(X[~train], y[~train]))
             low, high = min(scores), max(scores)
             cells.append(f"{np.mean(scores):.3f} ({low:.3f}-{high:.3f})")
-        tqdm.write(f"{way:<28}" + "".join(f"{cell:>22}" for cell in cells))
+        tqdm.write(f"{variant:<28}" + "".join(f"{cell:>22}" for cell in cells))
 
 
 if __name__ == "__main__":
-    arguments = parser(__doc__, "results/robust.csv", folds=5, most=1_200)
-    arguments.add_argument("--rare-only", action="store_true")
-    arguments = arguments.parse_args()
+    parser = make_parser(__doc__, "results/robust.csv", folds=5, max_samples=1_200)
+    parser.add_argument(
+        "--rare-only", action="store_true", help="only the generated data set"
+    )
+    arguments = parser.parse_args()
     if not arguments.rare_only:
-        report(run(arguments, run_set), arguments)
-    rare(arguments.metric)
+        report(run_all(arguments, run_dataset), arguments)
+    run_rare_class(arguments.metric)

@@ -1,23 +1,35 @@
-"""Which L, by learning rate, width, batch and dtype, on real data sets.
+"""Which L, by learning rate, width, batch size and dtype, on real data sets.
 
     python -m benchmarks.which_L --data FOLDER
 
-FOLDER holds one ``.npz`` file a data set, with ``X`` and ``y`` (1 is the positive
-class). For every set of more than ``--least`` and at most ``--most`` rows and every
-configuration, all values of L and all folds are trained in one stack. Every finished
-set is written to ``--output`` at once, and a run that is started again goes on where
-it was. Prints, for every configuration, the mean score and rank of each L over the
-sets, and the share of fits that ended with one class only.
+FOLDER holds one ``.npz`` file per data set, with ``X`` and ``y`` (1 is the positive
+class). For each data set and configuration, all values of L and all folds are trained
+in one stack. Each data set is written to ``--output`` as soon as it has finished, and
+an interrupted run resumes. Prints, for every configuration, the mean score and the mean
+rank of each L over the data sets, and the percentage of fits that predict a single
+class.
 """
 
-import numpy as np
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
 from scipy.stats import rankdata
 
-from benchmarks.sets import load, parser, run, score, splits
+from benchmarks.datasets import (
+    Record,
+    load_dataset,
+    make_parser,
+    outer_folds,
+    run_all,
+    summarize_folds,
+)
 from sk_anyloss import AnyLossClassifier, fit_stack
 
 LS = (2, 5, 10, 20, 40, 73, 110, "auto")
-CONFIGURATIONS = [
+CONFIGURATIONS: list[dict[str, Any]] = [
     {"hidden": hidden, "lr": lr, "batch_size": "auto"}
     for hidden in ((2,), (32,))
     for lr in (0.001, 0.01, 0.1)
@@ -30,51 +42,54 @@ CONFIGURATIONS += [
 ]
 
 
-def name_of(configuration):
-    """A configuration in a word."""
+def describe(configuration: Mapping[str, object]) -> str:
+    """A configuration as a string."""
     return ", ".join(f"{key} {value}" for key, value in configuration.items())
 
 
-def run_set(path, options):
+def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     """Mean score and number of collapsed fits of every L in every configuration."""
-    X, y = load(path)
-    folds = splits(X, y, options.folds)
-    rows = []
+    X, y = load_dataset(path)
+    folds = outer_folds(X, y, options.folds)
+    records: list[Record] = []
     for configuration in CONFIGURATIONS:
         params = dict(configuration)
-        Xd = X.astype(params.pop("dtype", "float64"))
+        X_cast = X.astype(params.pop("dtype", "float64"))
         models = [
             AnyLossClassifier(options.metric, L=L, random_state=0, **params)
             for L in LS
             for _ in folds
         ]
-        fit_stack(models, Xd, y, rows=[train for train, _ in folds] * len(LS))
-        table = np.reshape(models, (len(LS), len(folds)))
-        for L, of_L in zip(LS, table, strict=True):
-            row = {"configuration": name_of(configuration), "L": str(L)}
-            rows.append({**row, **score(of_L, Xd, y, folds)})
-    return rows
+        fit_stack(models, X_cast, y, rows=[train for train, _ in folds] * len(LS))
+        fitted = iter(models)
+        for L in LS:
+            with_L = [next(fitted) for _ in folds]
+            record = {"configuration": describe(configuration), "L": str(L)}
+            records.append({**record, **summarize_folds(with_L, X_cast, y, folds)})
+    return records
 
 
-def report(table, options):
-    """Mean score, mean rank and collapsed fits of each L."""
-    print(
-        f"{table['set'].nunique()} sets; mean score (mean rank, 1 is best; % collapsed)"
-    )
+def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Print mean score, mean rank and collapsed fits of each L."""
+    n_sets = table["set"].nunique()
+    print(f"{n_sets} data sets; mean score (mean rank, 1 is best; % collapsed)")
     print(f"{'':<42}" + "".join(f"{f'L {L}':>18}" for L in LS))
     columns = [str(L) for L in LS]
-    for name in map(name_of, CONFIGURATIONS):
-        rows = table[table["configuration"] == name]
-        scores = rows.pivot(index="set", columns="L", values="score")[columns]
-        collapsed = rows.groupby("L")["collapsed"].mean()[columns] / options.folds
+    for name in map(describe, CONFIGURATIONS):
+        own = table[table["configuration"] == name]
+        scores = own.pivot(index="set", columns="L", values="score")[columns]
+        collapsed = own.groupby("L")["collapsed"].mean()[columns] / options.folds
         ranks = rankdata(-scores.round(6), axis=1).mean(axis=0)
         cells = [
-            f"{score:.3f} ({rank:.1f}; {100 * share:.0f})"
-            for score, rank, share in zip(scores.mean(), ranks, collapsed, strict=True)
+            f"{score:.3f} ({rank:.1f}; {100 * fraction:.0f})"
+            for score, rank, fraction in zip(
+                scores.mean(), ranks, collapsed, strict=True
+            )
         ]
         print(f"{name:<42}" + "".join(f"{cell:>18}" for cell in cells))
 
 
 if __name__ == "__main__":
-    arguments = parser(__doc__, "results/which_L.csv", folds=5, most=1_200).parse_args()
-    report(run(arguments, run_set), arguments)
+    parser = make_parser(__doc__, "results/which_L.csv", folds=5, max_samples=1_200)
+    arguments = parser.parse_args()
+    report(run_all(arguments, run_dataset), arguments)

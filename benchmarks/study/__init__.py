@@ -1,1 +1,1 @@
-"""The AnyLoss study: as its authors ran it, and as it should be run."""
+"""Replication of the AnyLoss study: as published, and with nested cross-validation."""

@@ -1,191 +1,237 @@
-"""The study: the paper's tables as its authors made them, and as they should be made.
+"""Replication of the AnyLoss study: its tables as published, and as they should be.
 
-    python -m benchmarks.study --data FOLDER            # or: make study DATA=FOLDER
-    python -m benchmarks.study --data FOLDER --quick    # ten sets
-    python -m benchmarks.study                          # three sets of scikit-learn
+    python -m benchmarks.study --data FOLDER          # or: make study DATA=FOLDER
+    python -m benchmarks.study --data FOLDER --quick  # ten data sets
+    python -m benchmarks.study                        # three data sets of scikit-learn
 
 FOLDER holds ``catalog.csv`` (name, paper_id, n, d, match), ``paper_scores.csv``
 (structure, paper_id, eval_metric, loss, score) and ``paper/<name>.npz`` with X and y;
-or nothing but ``.npz`` files. ``--openml 37 1462`` adds sets of OpenML. Every finished
-fold is a file under ``--output``, and a run that is started again goes on where it was.
-The tables are printed and written beside the pictures; ``--page`` renews them in a page
-of Markdown, between ``<!-- begin: name -->`` and ``<!-- end: name -->``.
+or only ``.npz`` files. ``--openml 37 1462`` adds data sets of OpenML. Every finished
+fold is a file under ``--output``, and an interrupted run resumes. The tables are
+printed and written beside the plots; ``--page`` replaces them in a Markdown file,
+between ``<!-- begin: name -->`` and ``<!-- end: name -->``.
 """
 
 import argparse
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
+import pandas as pd
 from joblib import cpu_count
+from matplotlib.figure import Figure
 
 from benchmarks.study import (
     data,
-    honest,
     learning,
-    paper,
-    pictures,
+    nested,
+    plots,
     published,
     rounding,
     runs,
     steepness,
-    tables,
 )
-from benchmarks.study.scores import AIMS
-from sk_anyloss.compare.run.files import write
+from benchmarks.study.data import Source
+from benchmarks.study.scores import TABLE_METRICS
+from benchmarks.study.tables import aggregate, amplifier, imbalanced, many
+from benchmarks.study.tables.aggregate import Scores
+from sk_anyloss.compare.run.store import write
 
-PARTS = {
-    "published": published, "honest": honest, "L": steepness, "learning": learning,
+PARTS: dict[str, ModuleType] = {
+    "published": published, "nested": nested, "L": steepness, "learning": learning,
 }  # fmt: skip
 
 
-def parser():
-    """The words of the command."""
-    result = argparse.ArgumentParser(
+def make_parser() -> argparse.ArgumentParser:
+    """Options of the command line."""
+    parser = argparse.ArgumentParser(
         prog="python -m benchmarks.study",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("--data", type=Path, help="folder of data sets")
-    result.add_argument("--openml", type=int, nargs="+", default=[], metavar="ID")
-    result.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    result.add_argument("--quick", action="store_true", help="ten sets only")
-    result.add_argument(
-        "--folds", type=int, choices=(5, 10), default=10, help="of the honest part"
+    parser.add_argument("--data", type=Path, help="folder of data sets")
+    parser.add_argument(
+        "--openml", type=int, nargs="+", default=[], metavar="ID",
+        help="data sets of OpenML to add",
+    )  # fmt: skip
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=list(PARTS), help="default: all"
     )
-    result.add_argument("--jobs", type=int, default=2, help="processes")
-    result.add_argument("--output", type=Path, default=Path("results/study"))
-    result.add_argument("--page", type=Path, help="page whose tables are renewed")
-    result.add_argument("--report", action="store_true", help="run nothing more")
-    return result
+    parser.add_argument("--quick", action="store_true", help="ten data sets only")
+    parser.add_argument(
+        "--folds", type=int, choices=(5, 10), default=10,
+        help="of the part 'nested', default: %(default)s",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes, default: %(default)s"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("results/study"),
+        help="folder of results, default: %(default)s",
+    )  # fmt: skip
+    parser.add_argument(
+        "--page", type=Path, help="Markdown file in which to replace the tables"
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="only report the results so far"
+    )
+    return parser
 
 
-def choose(options):
-    """The sets that were asked for."""
+def select_sources(options: argparse.Namespace) -> list[Source]:
+    """The data sets that the options select."""
     sources = data.built_in() if options.data is None else []
     if options.data is not None:
         sources = data.read_folder(options.data)
     if options.quick:
-        small = [s for s in sources if s.cells < 20_000 and not s.is_of_four]
+        small = [s for s in sources if s.size < 20_000 and not s.is_imbalanced]
         kept = small[:: max(1, len(small) // 10)][:10]
-        sources = kept + [s for s in sources if s.is_of_four and s.cells < 20_001]
+        sources = kept + [s for s in sources if s.is_imbalanced and s.size < 20_001]
     return sources + data.from_openml(options.openml)
 
 
-def found_of(sources, options):
-    """Results of every part, run or read."""
-    known = {}
+def run_parts(
+    sources: Sequence[Source], options: argparse.Namespace
+) -> dict[str, pd.DataFrame]:
+    """Results of every selected part, run or read."""
+    results = {}
     for name, part in PARTS.items():
         if name not in options.parts:
             continue
-        tasks = part.tasks(sources)
-        if part is honest:
+        tasks = part.make_tasks(sources)
+        if part is nested:
             tasks = [task for task in tasks if max(task.folds) < options.folds]
-        known[name] = _results(part, tasks, options)
-    return {name: table for name, table in known.items() if len(table)}
+        results[name] = _run_part(part, tasks, options)
+    return {name: table for name, table in results.items() if len(table)}
 
 
-def _results(part, tasks, options):
+def _run_part(
+    part: ModuleType, tasks: Sequence[runs.Task], options: argparse.Namespace
+) -> pd.DataFrame:
     if options.report:
         return runs.read(tasks, options.output)
-    # Times are taken by one process, with nothing beside it.
+    # Times are measured in one process, with no other beside it.
     jobs = 1 if part is learning else options.jobs
     return runs.run(tasks, part.run, options.output, jobs)
 
 
-def report(sources, results, options):
-    """All tables by name, and all pictures."""
+def report(
+    sources: Sequence[Source],
+    results: dict[str, pd.DataFrame],
+    options: argparse.Namespace,
+) -> tuple[dict[str, str], dict[str, Figure]]:
+    """All tables and all plots by name."""
     scores = None
     if options.data is not None:
         scores = data.published_scores(options.data)
-    made, drawn = {"machine": machine(sources, results)}, {}
+    tables = {"machine": describe_machine(sources, results)}
+    figures: dict[str, Figure] = {}
     if "published" in results:
-        _published(sources, results["published"], scores, options, made)
-    if "honest" in results:
-        _honest(sources, results["honest"], scores, made, drawn)
+        table = results["published"]
+        tables |= _published_tables(sources, table, scores, options)
+    if "nested" in results:
+        new_tables, figures = _nested_tables(sources, results["nested"], scores)
+        tables |= new_tables
     if "L" in results:
-        means = tables.L_means(results["L"])
-        made["L by rate"] = tables.L_by_rate(means)
-        made["table 12"] = tables.L_of_four(means)
-        made["table 13"] = tables.L_wins(means)
-        drawn["study_L"] = pictures.which_L(means)
-        drawn["study_curves"] = pictures.learning_curves(steepness.curves())
+        means = amplifier.mean_scores(results["L"])
+        tables["L by rate"] = amplifier.by_learning_rate(means)
+        tables["table 12"] = amplifier.imbalanced(means)
+        tables["table 13"] = amplifier.wins(means)
+        figures["study_L"] = plots.plot_scores_by_L(means)
+        figures["study_curves"] = plots.plot_loss_curves(steepness.loss_curves())
     if "learning" in results:
-        made["table 8"] = tables.times(results["learning"])
-        made["table 9"] = tables.achieved(results["learning"])
-    return made, drawn
+        tables["table 8"] = imbalanced.times(results["learning"])
+        tables["table 9"] = imbalanced.convergence(results["learning"])
+    return tables, figures
 
 
-def _published(sources, table, scores, options, made):
-    everything = tables.as_published(table)
-    of_four = everything["paper_id"].str.startswith("four")
-    if of_four.any():
-        made["table 17"] = tables.four_published(everything)
-        made["table 7"] = tables.four_resampled(table, everything)
-    diverse = everything[~of_four]
-    if not len(diverse):
-        return
-    of_metric = {
-        metric: (tables.trio_of(diverse, metric, "set"), set(diverse["paper_id"]))
-        for metric in AIMS
+def _published_tables(
+    sources: Sequence[Source],
+    table: pd.DataFrame,
+    published: pd.DataFrame | None,
+    options: argparse.Namespace,
+) -> dict[str, str]:
+    tables = {}
+    everything = aggregate.published_protocol_scores(table)
+    is_imbalanced = everything["paper_id"].str.startswith("four")
+    if is_imbalanced.any():
+        tables["table 17"] = imbalanced.published_protocol(everything)
+        tables["table 7"] = imbalanced.resampled(table, everything)
+    own = everything[~is_imbalanced]
+    if not len(own):
+        return tables
+    ids = set(own["paper_id"])
+    scores: Scores = {
+        "SLP": {m: (aggregate.main_losses(own, m, "set"), ids) for m in TABLE_METRICS}
     }
-    found = {"SLP": of_metric}
-    shares = tables.larger_share(table)
-    made["published wins"] = tables.win_counts(found, scores, paper.WINS)
-    made["published sign tests"] = tables.sign_tests(found, paper.SIGN_TESTS)
-    made["published differences"] = tables.differences(found, shares)
-    if scores is not None:
-        made["reproduced"], beyond = tables.reproduced(diverse, scores)
-        again = _results(rounding, rounding.tasks(sources, beyond), options)
-        if len(again):
-            made["rounding"] = tables.rounding(again, scores)
+    proportions = aggregate.majority_proportions(table)
+    tables["published wins"] = many.wins(scores, published)
+    tables["published sign tests"] = many.sign_tests(scores)
+    tables["published differences"] = many.differences(scores, proportions)
+    if published is not None:
+        tables["reproduced"], deviating = many.reproduced(own, published)
+        tasks = rounding.make_tasks(sources, deviating)
+        perturbed = _run_part(rounding, tasks, options)
+        if len(perturbed):
+            tables["rounding"] = many.rounding(perturbed, published)
+    return tables
 
 
-def _honest(sources, table, scores, made, drawn):
-    table = tables.finished(table)
-    of_four = table["paper_id"].str.startswith("four")
-    if of_four.any():
-        made["honest four"] = tables.four_honest(table)
-    diverse = table[~of_four]
-    if not len(diverse):
-        return
-    found = {}
-    for structure, part in diverse.groupby("structure", sort=False):
-        ids = set(part["paper_id"])
-        found[structure] = {
-            metric: (tables.chosen(part, metric), ids) for metric in AIMS
+def _nested_tables(
+    sources: Sequence[Source], table: pd.DataFrame, published: pd.DataFrame | None
+) -> tuple[dict[str, str], dict[str, Figure]]:
+    tables: dict[str, str] = {}
+    table = aggregate.select_finished(table)
+    is_imbalanced = table["paper_id"].str.startswith("four")
+    if is_imbalanced.any():
+        tables["nested imbalanced"] = imbalanced.nested(table)
+    table = table[~is_imbalanced]
+    if not len(table):
+        return tables, {}
+    scores: Scores = {}
+    for network, own in table.groupby("structure", sort=False):
+        ids = set(own["paper_id"])
+        scores[network] = {
+            metric: (aggregate.select_inner_best(own, metric), ids)
+            for metric in TABLE_METRICS
         }
-    shares = tables.larger_share(diverse)
-    made["honest folds"] = tables.folds(diverse, sources)
-    made["honest wins"] = tables.win_counts(found, scores, paper.WINS)
-    made["honest sign tests"] = tables.sign_tests(found, paper.SIGN_TESTS)
-    made["honest differences"] = tables.differences(found, shares)
-    for structure in found:
-        made[f"honest {structure}"] = tables.against_all(found, structure)
-    drawn["study_signs"] = pictures.sign_bars(found)
-    drawn["study_baselines"] = pictures.against_all(found)
-    drawn["study_imbalance"] = pictures.gaps_by_imbalance(found, shares)
+    proportions = aggregate.majority_proportions(table)
+    tables["nested folds"] = many.folds(table, sources)
+    tables["nested wins"] = many.wins(scores, published)
+    tables["nested sign tests"] = many.sign_tests(scores)
+    tables["nested differences"] = many.differences(scores, proportions)
+    for network in scores:
+        tables[f"nested {network}"] = many.methods(scores, network)
+    return tables, {
+        "study_signs": plots.plot_sign_tests(scores),
+        "study_baselines": plots.plot_methods(scores),
+        "study_imbalance": plots.plot_gain_by_imbalance(scores, proportions),
+    }
 
 
-def machine(sources, results):
-    """What it ran on, and for how long."""
-    spent = ", ".join(
+def describe_machine(
+    sources: Sequence[Source], results: dict[str, pd.DataFrame]
+) -> str:
+    """Machine, versions and run times."""
+    minutes = ", ".join(
         f"{name} {table.drop_duplicates('file')['seconds'].sum() / 60:.0f}"
         for name, table in results.items()
     )
     packages = ("torch", "numpy", "scikit-learn", "imbalanced-learn", "skorch")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return (
-        f"{len(sources)} sets; {platform.system()} on {platform.machine()}, "
+        f"{len(sources)} data sets; {platform.system()} on {platform.machine()}, "
         f"{cpu_count()} cores, Python {platform.python_version()}, {versions}. "
-        f"Minutes of one core: {spent}."
+        f"Minutes on one core: {minutes}."
     )
 
 
-def renew(page, made):
-    """Put the tables into a page, each where its name is."""
+def replace_tables(page: Path, tables: dict[str, str]) -> None:
+    """Replace the tables of a page between their markers."""
     text = page.read_text(encoding="utf-8")
-    for name, table in made.items():
+    for name, table in tables.items():
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
         if begin in text and end in text:
             before, rest = text.split(begin, 1)
@@ -193,21 +239,21 @@ def renew(page, made):
     write(page, text.encode())
 
 
-def main(words=None):
-    """Run, print and draw."""
-    options = parser().parse_args(words)
-    sources = choose(options)
-    results = found_of(sources, options)
-    made, drawn = report(sources, results, options)
-    text = "\n\n".join(f"## {name}\n\n{table}" for name, table in made.items())
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, print and plot."""
+    options = make_parser().parse_args(arguments)
+    sources = select_sources(options)
+    results = run_parts(sources, options)
+    tables, figures = report(sources, results, options)
+    text = "\n\n".join(f"## {name}\n\n{table}" for name, table in tables.items())
     print(text)
     folder = options.output if options.page is None else options.page.parent
     options.output.mkdir(parents=True, exist_ok=True)
     write(options.output / "tables.md", text.encode())
-    for name, figure in drawn.items():
+    for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=110)
     if options.page is not None:
-        renew(options.page, made)
+        replace_tables(options.page, tables)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Data sets of the study: a folder, what scikit-learn has, or OpenML."""
+"""Data sets of the study: from a folder, scikit-learn or OpenML."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,88 +12,90 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OrdinalEncoder
 
-from sk_anyloss.compare import read_table
+from benchmarks.datasets import Fold
+from sk_anyloss.compare.tables.table import Table, read_table
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set that is not read yet.
+    """A data set that is loaded on request.
 
     Parameters
     ----------
     name : str
-        What its results are filed under.
-    where : str
-        Path of an ``.npz`` file, ``'openml:<id>'``, or the name of a built-in set.
+        Name, which is part of the names of its result files.
+    location : str
+        Path of an ``.npz`` file, ``'openml:<id>'``, or the name of a built-in data set.
     paper_id : str
         Its number in the paper's Table 14, ``'four#<number>'`` for the paper's four
-        imbalanced sets, or nothing.
+        imbalanced data sets, or empty.
     match : str
-        ``'exact'`` where rows, columns and published scores agree with the paper's.
+        ``'exact'`` if its shape and the published scores agree with the paper's.
     n, d : int
-        Number of rows and of columns.
+        Number of samples and of features.
     """
 
     name: str
-    where: str
+    location: str
     paper_id: str = ""
     match: str = ""
     n: int = 0
     d: int = 0
 
     @property
-    def cells(self):
-        """Rows times columns."""
+    def size(self) -> int:
+        """Number of samples times features."""
         return self.n * self.d
 
     @property
-    def is_of_four(self):
-        """Whether it is one of the paper's four imbalanced sets."""
+    def is_imbalanced(self) -> bool:
+        """Whether it is one of the paper's four imbalanced data sets."""
         return self.paper_id.startswith("four")
 
-    def load(self):
-        """Rows as floats, and labels of which 1 is the rare one."""
-        if self.where in BUILT_IN:
-            return BUILT_IN[self.where]()
-        if self.where.startswith("openml:"):
-            return _numbers(read_table(self.where))
-        with np.load(self.where) as data:
+    def load(self) -> tuple[np.ndarray, np.ndarray]:
+        """X as floats, and y, of which 1 is the rare class."""
+        if self.location in BUILT_IN:
+            return BUILT_IN[self.location]()
+        if self.location.startswith("openml:"):
+            return _encode(read_table(self.location))
+        with np.load(self.location) as data:
             X, y = data["X"].astype(float), data["y"].astype(int)
         if set(np.unique(y)) != {0, 1}:
-            raise SystemExit(f"y in '{self.where}' must be 0 and 1, 1 the rare class.")
+            raise SystemExit(
+                f"y in '{self.location}' must be 0 and 1, 1 the rare class."
+            )
         return X, y
 
 
-def read_folder(folder):
-    """All sets of a folder: with ``catalog.csv``, those it lists, else every file."""
-    folder = Path(folder)
+def read_folder(folder: Path) -> list[Source]:
+    """The data sets listed in ``catalog.csv`` or, without it, every ``.npz`` file."""
     catalog = folder / "catalog.csv"
     if not catalog.exists():
         paths = sorted(folder.glob("*.npz"))
         if not paths:
             raise SystemExit(f"There is neither catalog.csv nor .npz in '{folder}'.")
         return [_with_size(Source(path.stem, str(path))) for path in paths]
-    rows = pd.read_csv(catalog, dtype={"paper_id": str}).itertuples()
+    entries = pd.read_csv(catalog, dtype={"paper_id": str}).itertuples()
     return [
         Source(
-            row.name,
-            str(folder / "paper" / f"{row.name}.npz"),
-            row.paper_id,
-            row.match,
-            row.n,
-            row.d,
+            entry.name,
+            str(folder / "paper" / f"{entry.name}.npz"),
+            entry.paper_id,
+            entry.match,
+            entry.n,
+            entry.d,
         )
-        for row in rows
+        for entry in entries
     ]
 
 
-def from_openml(numbers):
-    """Sets of OpenML, by id."""
-    return [_with_size(Source(f"openml_{k}", f"openml:{k}")) for k in numbers]
+def from_openml(ids: Iterable[int]) -> list[Source]:
+    """Data sets of OpenML, by id."""
+    return [_with_size(Source(f"openml_{k}", f"openml:{k}")) for k in ids]
 
 
-def built_in():
-    """The sets of the paper that scikit-learn has or makes."""
+def built_in() -> list[Source]:
+    """The data sets of the paper that scikit-learn contains or generates."""
     return [
         Source("p033_wdbc", "wdbc", "33", "exact", 569, 30),
         Source("four1_random", "random", "four#1", "exact", 10_000, 2),
@@ -100,43 +103,43 @@ def built_in():
     ]
 
 
-def published_scores(folder):
-    """The paper's ten-fold scores by set, structure, loss and metric, if at hand."""
-    path = Path(folder) / "paper_scores.csv"
+def published_scores(folder: Path) -> pd.DataFrame | None:
+    """The paper's ten-fold scores by data set, network, loss and metric, if present."""
+    path = folder / "paper_scores.csv"
     if not path.exists():
         return None
     scores = pd.read_csv(path, dtype={"paper_id": str})
     return scores.rename(columns={"eval_metric": "metric"})
 
 
-def ten_folds(y):
+def ten_folds(y: np.ndarray) -> list[Fold]:
     """The folds of the paper."""
     splitter = StratifiedKFold(10, shuffle=True, random_state=2)
     return list(splitter.split(np.zeros(len(y)), y))
 
 
-def _with_size(source):
+def _with_size(source: Source) -> Source:
     X, _ = source.load()
-    return Source(source.name, source.where, "", "", *X.shape)
+    return Source(source.name, source.location, "", "", *X.shape)
 
 
-def _numbers(table):
-    """Codes for words, as in the paper, and medians for gaps."""
+def _encode(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Ordinal codes for categories, as in the paper; medians for missing values."""
     frame = table.X.copy()
-    words = list(frame.select_dtypes(exclude="number"))
-    if words:
+    categorical = list(frame.select_dtypes(exclude="number"))
+    if categorical:
         encoder = OrdinalEncoder(encoded_missing_value=np.nan)
-        frame[words] = encoder.fit_transform(frame[words].astype(object))
+        frame[categorical] = encoder.fit_transform(frame[categorical].astype(object))
     X = SimpleImputer(strategy="median").fit_transform(frame.astype(float))
     return X, table.y
 
 
-def _wdbc():
+def _wdbc() -> tuple[np.ndarray, np.ndarray]:
     X, benign = load_breast_cancer(return_X_y=True)
     return X, 1 - benign
 
 
-def _random():
+def _random() -> tuple[np.ndarray, np.ndarray]:
     X, y = make_classification(
         10_000, n_features=5, n_informative=3, n_redundant=1, n_clusters_per_class=1,
         weights=[0.9, 0.1], class_sep=1.2, random_state=0,
@@ -144,12 +147,16 @@ def _random():
     return PCA(2).fit_transform(X), y
 
 
-def _breast_cancer():
+def _breast_cancer() -> tuple[np.ndarray, np.ndarray]:
     X, y = _wdbc()
     frame = pd.DataFrame(X)
     kept = frame[y == 1].sample(36, random_state=100)
-    rows = np.concatenate((np.flatnonzero(y == 0), kept.index))
-    return X[rows], y[rows]
+    indices = np.concatenate((np.flatnonzero(y == 0), kept.index))
+    return X[indices], y[indices]
 
 
-BUILT_IN = {"wdbc": _wdbc, "random": _random, "breast cancer": _breast_cancer}
+BUILT_IN: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "wdbc": _wdbc,
+    "random": _random,
+    "breast cancer": _breast_cancer,
+}

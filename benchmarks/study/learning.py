@@ -1,62 +1,80 @@
-"""How fast the losses learn: the paper's Tables 8 and 9.
+"""Time and convergence of the losses: the paper's Tables 8 and 9.
 
-Under equal settings, one after the other in turns on one thread, the time of a fit
-relative to cross-entropy; and, at the paper's learning rates, the share of its fall
-that the loss has behind it after a number of epochs.
+The time of a fit relative to cross-entropy, with equal parameters, alternating on one
+thread; and, at the paper's learning rates, the fraction of its total decrease that the
+loss has reached after a number of epochs.
 """
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from benchmarks.study.data import ten_folds
-from benchmarks.study.paper import EPOCHS, FOUR
-from benchmarks.study.published import RATES_OF_FOUR, model, standardised
-from benchmarks.study.runs import Task
-from benchmarks.study.scores import MAIN, METRICS
+from benchmarks.study.data import Source, ten_folds
+from benchmarks.study.paper import EPOCHS, IMBALANCED
+from benchmarks.study.published import (
+    IMBALANCED_LEARNING_RATES,
+    make_model,
+    standardize,
+)
+from benchmarks.study.runs import Record, Records, Task
+from benchmarks.study.scores import MAIN_METRICS, METRICS
 from sk_anyloss import AnyLossClassifier
 
 NAME = "learning"
 ROUNDS = 5
-ROW_EPOCHS = 3 * 10**6
-STRUCTURES = {
+#: Samples times epochs of a timed fit, at most.
+MAX_SAMPLE_EPOCHS = 3 * 10**6
+NETWORKS: dict[str, dict[str, Any]] = {
     "SLP": {"hidden": (), "optimizer": "sgd", "batch_size": 1.0, "max_epochs": 1000},
     "MLP": {"hidden": (2,), "batch_size": 0.05, "max_epochs": 100},
 }
-LOSSES = {"BCE": {"loss": "bce"}, "MSE": {"loss": "mse"}}
-LOSSES |= {f"L_{word}": {"metric": metric} for word, metric in METRICS.items()}
-LOSSES |= {f"S_{word}": {"metric": METRICS[word], "step": "cosine"} for word in MAIN}
+LOSSES: dict[str, dict[str, Any]] = {"BCE": {"loss": "bce"}, "MSE": {"loss": "mse"}}
+LOSSES |= {f"L_{name}": {"metric": metric} for name, metric in METRICS.items()}
+LOSSES |= {
+    f"S_{name}": {"metric": METRICS[name], "step": "cosine"} for name in MAIN_METRICS
+}
 
 
-def tasks(sources):
-    """The imbalanced sets, one at a time."""
-    kept = [source for source in sources if source.paper_id in FOUR]
+def make_tasks(sources: Sequence[Source]) -> list[Task]:
+    """The imbalanced data sets, one at a time."""
+    kept = [source for source in sources if source.paper_id in IMBALANCED]
     return [Task(NAME, source, (0,)) for source in kept]
 
 
-def run(source, folds):
-    """Times relative to cross-entropy, and shares of the fall in loss."""
+def run(source: Source, folds: Sequence[int]) -> Records:
+    """Times relative to cross-entropy, and convergence of the loss."""
     X, y = source.load()
-    X = standardised(source, X)
+    X = standardize(source, X)
     train = ten_folds(y)[folds[0]][0]
     X, y = X[train], y[train]
-    rows = []
-    for structure, settings in STRUCTURES.items():
-        epochs = max(1, min(settings["max_epochs"], ROW_EPOCHS // len(y)))
-        same = {**settings, "max_epochs": epochs, "lr": 0.01, "output_bias": 0}
-        seconds = {loss: [] for loss in LOSSES}
-        for _ in range(ROUNDS):
-            for loss, params in LOSSES.items():
-                fresh = AnyLossClassifier(random_state=0, **same, **params)
-                start = time.perf_counter()
-                fresh.fit(X, y)
-                seconds[loss].append(time.perf_counter() - start)
-        for loss, times in seconds.items():
-            ratio = float(np.median(np.divide(times, seconds["BCE"])))
-            row = {"structure": structure, "method": loss, "ratio": ratio}
-            rows.append({**row, "fit": float(np.median(times))})
-    for loss, rate in RATES_OF_FOUR[source.paper_id].items():
-        curve = np.array(model(loss, rate).fit(X, y).loss_curve_)
-        fall = (curve[0] - curve[list(EPOCHS)]) / (curve[0] - curve[-1])
-        rows.append({"method": loss, "achieved": fall.tolist()})
-    return {folds[0]: rows}
+    records: list[Record] = []
+    for network, params in NETWORKS.items():
+        records += [{"structure": network, **r} for r in time_losses(X, y, params)]
+    for loss, lr in IMBALANCED_LEARNING_RATES[source.paper_id].items():
+        curve = np.array(make_model(loss, lr).fit(X, y).loss_curve_)
+        fractions = (curve[0] - curve[list(EPOCHS)]) / (curve[0] - curve[-1])
+        records.append({"method": loss, "achieved": fractions.tolist()})
+    return {folds[0]: records}
+
+
+def time_losses(X: np.ndarray, y: np.ndarray, params: dict[str, Any]) -> list[Record]:
+    """Median times of all losses, and their ratios to cross-entropy."""
+    epochs = max(1, min(params["max_epochs"], MAX_SAMPLE_EPOCHS // len(y)))
+    common = {**params, "max_epochs": epochs, "lr": 0.01, "output_bias": 0}
+    seconds: dict[str, list[float]] = {loss: [] for loss in LOSSES}
+    for _ in range(ROUNDS):
+        for loss, loss_params in LOSSES.items():
+            model = AnyLossClassifier(random_state=0, **common, **loss_params)
+            start = time.perf_counter()
+            model.fit(X, y)
+            seconds[loss].append(time.perf_counter() - start)
+    return [
+        {
+            "method": loss,
+            "ratio": float(np.median(np.divide(times, seconds["BCE"]))),
+            "fit": float(np.median(times)),
+        }
+        for loss, times in seconds.items()
+    ]

@@ -1,11 +1,11 @@
-"""Figures of the paper's tables, to be set beside ours.
+"""Values of the paper's tables, for comparison with ours.
 
 D. Han, N. Moniz, N. V. Chawla, "AnyLoss: Transforming Classification Metrics into Loss
-Functions", KDD 2024. Scores of single data sets are not here: they are read from
-``paper_scores.csv`` in the data folder.
+Functions", KDD 2024. Scores of single data sets are read from ``paper_scores.csv`` in
+the data folder.
 """
 
-# Tables 3, 15 and 16: on how many of 102 sets MSE, BCE and AnyLoss are best.
+# Tables 3, 15 and 16: on how many of 102 data sets MSE, BCE and AnyLoss are best.
 WINS = {
     "SLP": {"Acc": (13, 20, 69), "F1": (2, 10, 90), "Gmean": (2, 5, 95),
             "BAcc": (4, 9, 89)},
@@ -13,7 +13,8 @@ WINS = {
             "BAcc": (4, 4, 94)},
 }  # fmt: skip
 
-# Tables 15 and 16: better / alike / worse than (MSE, BCE), by rope and metric.
+# Tables 15 and 16: probabilities that AnyLoss is better than, practically equivalent to
+# or worse than (MSE, BCE), by region of practical equivalence (ROPE) and metric.
 SIGN_TESTS = {
     "SLP": {
         0.01: {
@@ -45,8 +46,8 @@ SIGN_TESTS = {
     },
 }
 
-# Table 4: mean of (AnyLoss less MSE, AnyLoss less BCE) by share of the larger class.
-GROUPS = ("60:40 to 70:30", "70:30 to 80:20", "80:20 to 90:10", "above 90:10")
+# Table 4: mean of (AnyLoss - MSE, AnyLoss - BCE) by proportion of the larger class.
+IMBALANCE_GROUPS = ("60:40 to 70:30", "70:30 to 80:20", "80:20 to 90:10", "above 90:10")
 DIFFERENCES = {
     "SLP": {
         "Acc": ((0.017, 0.007), (0.021, 0.017), (0.008, 0.002), (0.004, 0.001)),
@@ -60,14 +61,14 @@ DIFFERENCES = {
     },
 }
 
-# Tables 17 and 18 (and 6, which is drawn from them): scores on the imbalanced sets, a
-# line each for accuracy, F1, G-mean and balanced accuracy.
-FOUR = {"four#1": "random", "four#3": "breast cancer", "four#4": "diabetes"}
-FOUR_LOSSES = (
+# Tables 17 and 18 (and 6, an excerpt): scores on the imbalanced data sets, one line
+# each for accuracy, F1, G-mean and balanced accuracy.
+IMBALANCED = {"four#1": "random", "four#3": "breast cancer", "four#4": "diabetes"}
+IMBALANCED_LOSSES = (
     "MSE", "BCE", "L_Acc", "L_F1", "L_F0.5", "L_F2", "L_Gmean", "L_BAcc",
     "S_Acc", "S_F1", "S_BAcc",
 )  # fmt: skip
-FOUR_SCORES = {
+IMBALANCED_SCORES = {
     "SLP": {
         "four#1": (
             (.898000, .921500, .922000, .913900, .923500, .872600, .859400, .853300,
@@ -152,9 +153,9 @@ TIMES = {
             "four#4": (0.804, 1.082, 0.987)},
 }  # fmt: skip
 
-# Table 9: share of the fall in loss reached at an epoch, by BCE and AnyLoss (mean).
+# Table 9: fraction of the total decrease in loss at an epoch, BCE and AnyLoss (mean).
 EPOCHS = (100, 200, 300, 400, 500)
-ACHIEVED = {
+CONVERGENCE = {
     "four#1": ((.930, .974, .987, .993, .996), (.951, .973, .982, .987, .991)),
     "four#3": ((.904, .949, .967, .978, .984), (.961, .978, .985, .990, .993)),
     "four#4": ((.838, .922, .953, .969, .979), (.959, .978, .985, .990, .993)),

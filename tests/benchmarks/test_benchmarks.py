@@ -1,4 +1,4 @@
-"""The benchmarks still run, and compare what is the same."""
+"""The benchmarks run, and compare equal trainings."""
 
 import numpy as np
 import pytest
@@ -6,51 +6,56 @@ from sklearn.datasets import make_classification
 
 from benchmarks import (
     candidates,
+    datasets,
     losses,
     quality,
     real_sets,
     robust,
-    sets,
-    speed,
     which_L,
 )
+from benchmarks.speed import implementations, workloads
+from benchmarks.speed.ratios import make_comparisons, time_call
+from benchmarks.speed.scaling import scaling_exponent
+from benchmarks.speed.workloads import Workload, make_data
 from sk_anyloss.compare.verdict import judge_many
 from tests.tolerances import SAME_MODEL
 
-TINY = speed.Work(200, 4, 50, (3,), 2)
-PAIRS = {race.against: race for race in speed.races()}
+TINY = Workload(200, 4, 50, (3,), 2)
+COMPARISONS = {comparison.baseline: comparison for comparison in make_comparisons()}
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("against", [name for name in PAIRS if name[0] != "5"])
-def test_both_sides_of_a_race_run(against):
-    race = PAIRS[against]
-    X, y = speed.data(TINY)
-    assert speed.seconds(race.fit, TINY, X, y) > 0
-    assert speed.seconds(race.other, TINY, X, y) > 0
+@pytest.mark.parametrize("baseline", [name for name in COMPARISONS if name[0] != "5"])
+def test_both_implementations_of_a_comparison_run(baseline):
+    comparison = COMPARISONS[baseline]
+    X, y = make_data(TINY)
+    assert time_call(comparison.fit, TINY, X, y) > 0
+    assert time_call(comparison.fit_baseline, TINY, X, y) > 0
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["settings", "folds", "seeds"])
-def test_fifty_fits_two_ways(kind, monkeypatch):
-    monkeypatch.setattr(speed, "SMALL", speed.Work(200, 4, 100, (2,), 1))
-    models, rows = speed.many(kind)
+def test_fifty_models_fit_in_a_stack_and_one_by_one(kind, monkeypatch):
+    workload = Workload(200, 4, 100, (2,), 1)
+    monkeypatch.setattr(workloads, "SMALL", workload)
+    models, indices = implementations.fifty_models(kind)
     assert len(models) == 50
-    assert rows is None or len(rows) == 50
-    for fit in speed.stack(kind):
-        fit(speed.SMALL, *speed.data(speed.SMALL))
+    assert indices is None or len(indices) == 50
+    for fit in implementations.fit_fifty(kind):
+        fit(workload, *make_data(workload))
 
 
-def test_the_perceptron_by_hand_is_ours():
-    work = speed.Work(300, 4, 300, (), 20)
-    X, y = speed.data(work)
-    ours, theirs = speed.fit_slp(work, X, y), speed.fit_slp_numpy(work, X, y)
-    np.testing.assert_allclose(ours, theirs, **SAME_MODEL)
+def test_the_numpy_perceptron_equals_ours():
+    workload = Workload(300, 4, 300, (), 20)
+    X, y = make_data(workload)
+    ours = implementations.fit_slp(workload, X, y)
+    reference = implementations.fit_slp_numpy(workload, X, y)
+    np.testing.assert_allclose(ours, reference, **SAME_MODEL)
 
 
-def test_slope():
+def test_scaling_exponent():
     points = [{"value": n, "seconds": 1e-6 * n**1.5} for n in (1e4, 1e5, 1e6)]
-    assert speed.slope(points) == pytest.approx(1.5)
+    assert scaling_exponent(points) == pytest.approx(1.5)
 
 
 @pytest.fixture
@@ -62,77 +67,78 @@ def folder(tmp_path):
     return tmp_path
 
 
+def make_options(folder, output):
+    arguments = ["--data", str(folder), "--folds", "2", "--jobs", "1"]
+    return datasets.make_parser("", folder / output).parse_args(arguments)
+
+
 @pytest.mark.parametrize("benchmark", [losses, robust, which_L, real_sets])
-def test_benchmarks_on_many_sets_run_and_resume(benchmark, folder, monkeypatch, capsys):
+def test_benchmarks_on_many_datasets_run_and_resume(
+    benchmark, folder, monkeypatch, capsys
+):
     # Few settings of each: what is tested is that they run.
     monkeypatch.setattr(losses, "LRS", (0.05,))
     monkeypatch.setattr(robust, "SETTINGS", [{"hidden": (2,), "L": 73}])
     monkeypatch.setattr(which_L, "CONFIGURATIONS", [{"hidden": (2,)}])
-    output = folder / "results.csv"
-    options = sets.parser("", output).parse_args(
-        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
-    )
-    table = sets.run(options, benchmark.run_set)
+    options = make_options(folder, "results.csv")
+    table = datasets.run_all(options, benchmark.run_dataset)
     assert table["set"].nunique() == 2
     assert table["score"].between(0, 1).all()
     benchmark.report(table, options)
-    assert "2 sets" in capsys.readouterr().out
-    monkeypatch.setattr(benchmark, "run_set", None)  # Nothing is left to run.
-    again = sets.run(options, benchmark.run_set)
-    np.testing.assert_allclose(again["score"], table["score"])
+    assert "2 data sets" in capsys.readouterr().out
+    # Resumed with everything finished, nothing is run again.
+    monkeypatch.setattr(benchmark, "run_dataset", None)
+    resumed = datasets.run_all(options, benchmark.run_dataset)
+    np.testing.assert_allclose(resumed["score"], table["score"])
 
 
-def test_the_sign_test_tells_who_is_better():
-    better, alike, worse = judge_many(np.full(20, 0.8), np.full(20, 0.7))
+def test_the_sign_test_finds_the_better_method():
+    better, equivalent, worse = judge_many(np.full(20, 0.8), np.full(20, 0.7))
     assert better > 0.99
-    assert alike + worse < 0.01
+    assert equivalent + worse < 0.01
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_benchmark_of_quality_runs(folder, monkeypatch, capsys):
-    few = {name: quality.PLAIN[name] for name in ("logistic", "BCE + SMOTE")}
-    monkeypatch.setattr(quality, "PLAIN", few)
+def test_quality_benchmark_runs(folder, monkeypatch, capsys):
+    few = {name: quality.METRIC_FREE[name] for name in ("logistic", "BCE + SMOTE")}
+    monkeypatch.setattr(quality, "METRIC_FREE", few)
 
-    def small(metric):
+    def small_methods(metric):
         search = quality.AnyLossClassifierCV(metric, hidden=[()], max_epochs=5)
-        others = quality.tuned_threshold(quality.logistic())
-        return {quality.OURS: search, quality.TUNED_HISTGB: others}
+        tuned = quality.tuned_threshold(quality.logistic())
+        return {quality.ANYLOSS_CV: search, quality.TUNED_HISTGB: tuned}
 
-    monkeypatch.setattr(quality, "aimed", small)
-    words = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
-    options = quality.options([str(word) for word in [*words, "--jobs", 1]])
-    table = sets.run(options, quality.run_set)
+    monkeypatch.setattr(quality, "methods_for_metric", small_methods)
+    arguments = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
+    options = quality.parse_options([str(word) for word in [*arguments, "--jobs", 1]])
+    table = datasets.run_all(options, quality.run_dataset)
     quality.report(table, options)
     out = capsys.readouterr().out
-    assert "f1, 2 sets" in out
-    assert "gmean, 1 sets" in out
+    assert "f1, 2 data sets" in out
+    assert "gmean, 1 data sets" in out
     assert "time of a default fit" in out
-    quality.picture(table, folder / "quality.png")
+    quality.plot_ranks(table, folder / "quality.png")
     assert (folder / "quality.png").stat().st_size > 10_000
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_times_of_the_searches(folder, monkeypatch, capsys):
-    small = quality.AnyLossClassifierCV(hidden=[()], max_epochs=5)
-    others = quality.tuned_threshold(quality.logistic())
-    models = {quality.OURS: small, quality.TUNED_HISTGB: others}
-    monkeypatch.setattr(quality, "aimed", lambda metric: models)
-    options = sets.parser("", folder / "times.csv").parse_args(
-        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
-    )
-    quality.times(sets.run(options, quality.time_set))
+def test_quality_benchmark_measures_times(folder, monkeypatch, capsys):
+    search = quality.AnyLossClassifierCV(hidden=[()], max_epochs=5)
+    tuned = quality.tuned_threshold(quality.logistic())
+    models = {quality.ANYLOSS_CV: search, quality.TUNED_HISTGB: tuned}
+    monkeypatch.setattr(quality, "methods_for_metric", lambda metric: models)
+    options = make_options(folder, "times.csv")
+    quality.report_times(datasets.run_all(options, quality.time_dataset))
     assert "time of a default fit / GridSearchCV over L" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_benchmark_of_candidates_runs(folder, monkeypatch, capsys):
+def test_candidates_benchmark_runs(folder, monkeypatch, capsys):
     monkeypatch.setitem(candidates.BASE, "max_epochs", 3)
     monkeypatch.setattr(candidates, "VARIANTS", {"silu": {"activation": "silu"}})
-    options = sets.parser("", folder / "candidates.csv").parse_args(
-        ["--data", str(folder), "--folds", "2", "--jobs", "1"]
-    )
+    options = make_options(folder, "candidates.csv")
     options.variants = True
-    candidates.report(sets.run(options, candidates.run_set))
+    candidates.report(datasets.run_all(options, candidates.run_dataset))
     out = capsys.readouterr().out
     assert "default: the best 5" in out
     assert "silu" in out

@@ -1,4 +1,4 @@
-"""The study gives published scores, looks at no test fold, and goes on where it was."""
+"""The study reproduces published scores, leaks no test fold, and resumes."""
 
 import numpy as np
 import pandas as pd
@@ -8,20 +8,31 @@ from sklearn.utils import Bunch
 
 from benchmarks.study import (
     data,
-    honest,
     learning,
+    nested,
     paper,
     published,
     rounding,
     runs,
     steepness,
-    tables,
 )
-from benchmarks.study.__main__ import choose, main, parser, renew
-from benchmarks.study.scores import AIMS, METRICS, counts, is_collapsed, score
+from benchmarks.study.__main__ import (
+    main,
+    make_parser,
+    replace_tables,
+    select_sources,
+)
+from benchmarks.study.scores import (
+    METRICS,
+    TABLE_METRICS,
+    confusion_counts,
+    is_collapsed,
+    score,
+)
+from benchmarks.study.tables import aggregate
 from sk_anyloss import metric_score
 
-TEN = tuple(range(10))
+ALL_FOLDS = tuple(range(10))
 SOURCES = {source.paper_id: source for source in data.built_in()}
 WDBC = {
     "BCE": {"Acc": 0.9807, "F1": 0.9734, "F0.5": 0.9806, "F2": 0.9667, "Gmean": 0.9767,
@@ -32,37 +43,37 @@ WDBC = {
 
 
 def mean_scores(source, losses):
-    found = published.run(source, TEN, losses=losses)
+    records = published.run(source, ALL_FOLDS, losses=losses)
     return {
-        (loss, metric): score([found[k][i]["test"] for k in TEN], metric).mean()
+        (loss, metric): score([records[k][i]["test"] for k in ALL_FOLDS], metric).mean()
         for i, loss in enumerate(losses)
         for metric in METRICS
     }
 
 
-def test_published_scores_of_a_set_of_the_102():
+def test_published_scores_of_one_of_the_102_data_sets():
     found = mean_scores(SOURCES["33"], ("BCE", "L_F1"))
     for loss, known in WDBC.items():
         for metric, value in known.items():
             assert found[loss, metric] == pytest.approx(value, abs=6e-5)
 
 
-def test_published_scores_of_an_imbalanced_set():
+def test_published_scores_of_an_imbalanced_data_set():
     losses = ("BCE", "L_F1")
     found = mean_scores(SOURCES["four#3"], losses)
-    lines = paper.FOUR_SCORES["SLP"]["four#3"]
-    for metric, line in zip(AIMS, lines, strict=True):
-        known = dict(zip(paper.FOUR_LOSSES, line, strict=True))
+    lines = paper.IMBALANCED_SCORES["SLP"]["four#3"]
+    for metric, line in zip(TABLE_METRICS, lines, strict=True):
+        known = dict(zip(paper.IMBALANCED_LOSSES, line, strict=True))
         for loss in losses:
             assert found[loss, metric] == pytest.approx(known[loss], abs=1e-6)
 
 
 @pytest.fixture
 def source(tmp_path):
-    return small_set(tmp_path, "small")
+    return make_small_dataset(tmp_path, "small")
 
 
-def small_set(folder, name, n=120):
+def make_small_dataset(folder, name, n=120):
     X, y = make_classification(n, 4, weights=[0.8], flip_y=0.1, random_state=len(name))
     path = folder / f"{name}.npz"
     np.savez(path, X=X, y=y)
@@ -70,90 +81,91 @@ def small_set(folder, name, n=120):
 
 
 @pytest.fixture
-def few(monkeypatch):
-    """One setting instead of many."""
-    monkeypatch.setattr(honest, "LRS", (0.05,))
-    monkeypatch.setattr(honest, "SHARES", (0.5,))
-    monkeypatch.setattr(honest, "EPOCHS", 2)
+def few_settings(monkeypatch):
+    """Few settings and epochs instead of many."""
+    monkeypatch.setattr(nested, "LRS", (0.05,))
+    monkeypatch.setattr(nested, "RATIOS", (0.5,))
+    monkeypatch.setattr(nested, "EPOCHS", 2)
     monkeypatch.setattr(steepness, "LS", (5, 73))
     monkeypatch.setattr(steepness, "LRS", (0.05,))
-    monkeypatch.setattr(steepness, "CURVES", (5, 100))
+    monkeypatch.setattr(steepness, "CURVE_LS", (5, 100))
     monkeypatch.setattr(learning, "ROUNDS", 1)
-    monkeypatch.setattr(learning, "ROW_EPOCHS", 1_000)
-    monkeypatch.setattr(rounding, "TIMES", 2)
+    monkeypatch.setattr(learning, "MAX_SAMPLE_EPOCHS", 1_000)
+    monkeypatch.setattr(rounding, "N_RUNS", 2)
     monkeypatch.setattr(published, "EPOCHS", 6)
     monkeypatch.setattr(learning, "EPOCHS", (2, 4))
 
 
 @pytest.mark.filterwarnings("ignore:The model predicts")
-@pytest.mark.parametrize("structure", ["SLP", "MLP"])
-def test_nothing_of_the_test_fold_is_seen(source, few, structure, monkeypatch):
+@pytest.mark.parametrize("network", ["SLP", "MLP"])
+def test_labels_of_the_test_fold_do_not_affect_training(
+    source, few_settings, network, monkeypatch
+):
     X, y = source.load()
     test = data.ten_folds(y)[1][1]
-    before = honest.run(source, (1,), structure)[1]
+    before = nested.run(source, (1,), network)[1]
     assert {row["method"] for row in before} > {"AnyLoss", "BCE + SMOTE", "SOL"}
-    others = y.copy()
-    others[test] = 1 - others[test]
-    monkeypatch.setattr(data.Source, "load", lambda self: (X, others))
-    monkeypatch.setattr(honest, "ten_folds", lambda _: data.ten_folds(y))
-    after = honest.run(source, (1,), structure)[1]
-    assert {row["method"] for row in honest.run(source, (1,), structure, L=5)[1]} == {
+    flipped = y.copy()
+    flipped[test] = 1 - flipped[test]
+    monkeypatch.setattr(data.Source, "load", lambda self: (X, flipped))
+    monkeypatch.setattr(nested, "ten_folds", lambda _: data.ten_folds(y))
+    after = nested.run(source, (1,), network)[1]
+    assert {row["method"] for row in nested.run(source, (1,), network, L=5)[1]} == {
         "AnyLoss, L=5"
     }
     for a, b in zip(before, after, strict=True):
         assert a["inner"] == b["inner"]
         tn, fp, fn, tp = a["test"]
-        assert b["test"] == [fn, tp, tn, fp]  # The same decisions, the other labels.
+        assert b["test"] == [fn, tp, tn, fp]  # The same predictions, flipped labels.
 
 
-def test_the_inner_rows_are_the_training_rows(source, few):
+def test_inner_folds_partition_the_training_fold(source, few_settings):
     X, y = source.load()
     train, _ = data.ten_folds(y)[0]
-    bench = honest.Bench(X, y, ())
-    for _, _, _, inner, last in honest.plan(bench, train):
-        held_out = np.concatenate([rows for rows, _ in inner])
+    stack = nested.Stack(X, y, ())
+    for setting in nested.add_models(stack, train):
+        held_out = np.concatenate([indices for indices, _ in setting.inner])
         np.testing.assert_array_equal(np.sort(held_out), train)
-        for rows, place in inner:
-            assert not set(rows) & set(bench.rows[place])
-        own = bench.rows[last]
-        assert set(own[own < len(y)]) <= set(train)
+        for indices, position in setting.inner:
+            assert not set(indices) & set(stack.indices[position])
+        refit = stack.indices[setting.refit]
+        assert set(refit[refit < len(y)]) <= set(train)
 
 
-def test_resampled_rows(source):
+def test_resampling_reaches_the_ratio(source):
     X, y = source.load()
-    bench = honest.Bench(X, y, ())
-    rows = np.arange(len(y))
-    more, fewer = bench.oversampled(rows, 0.8), bench.undersampled(rows, 0.8)
-    labels = np.hstack(bench.y)
-    for taken in (more, fewer):
-        assert labels[taken].sum() / (labels[taken] == 0).sum() == pytest.approx(
-            0.8, 0.05
-        )
-    new = np.vstack(bench.X)[len(y) :]
+    stack = nested.Stack(X, y, ())
+    everything = np.arange(len(y))
+    over, under = stack.oversample(everything, 0.8), stack.undersample(everything, 0.8)
+    labels = np.hstack(stack.y)
+    for indices in (over, under):
+        ratio = labels[indices].sum() / (labels[indices] == 0).sum()
+        assert ratio == pytest.approx(0.8, 0.05)
+    new = np.vstack(stack.X)[len(y) :]
     assert np.isfinite(new).all()
     low, high = X[y == 1].min(axis=0), X[y == 1].max(axis=0)
     assert ((new >= low - 1e-9) & (new <= high + 1e-9)).all()
 
 
 @pytest.mark.parametrize("n", [10, 64, 200, 1_000, 5_000])
-def test_as_many_batches_on_parts_and_on_all(n):
-    batches = honest.n_batches(n)
-    for rows in (n, n + 1, n * 3 // 2):
-        size = -(-rows // batches)
-        assert -(-rows // size) == batches
+def test_inner_and_outer_fits_have_equally_many_batches(n):
+    batches = nested.n_batches(n)
+    for n_samples in (n, n + 1, n * 3 // 2):
+        size = -(-n_samples // batches)
+        assert -(-n_samples // size) == batches
 
 
-def test_scores_are_those_of_the_package():
+def test_scores_equal_those_of_the_package():
     rng = np.random.default_rng(0)
-    y, decided = rng.integers(0, 2, (2, 50))
+    y, y_pred = rng.integers(0, 2, (2, 50))
     for metric, name in METRICS.items():
-        mine = score([counts(y, decided)], metric)
-        assert mine[0] == pytest.approx(metric_score(y, decided, metric=name))
+        (value,) = score([confusion_counts(y, y_pred)], metric)
+        assert value == pytest.approx(metric_score(y, y_pred, metric=name))
     assert is_collapsed([5, 0, 5, 0])
     assert not is_collapsed([5, 1, 5, 0])
 
 
-def test_the_choice_is_made_inside_and_scored_outside():
+def test_settings_are_selected_on_inner_folds_and_scored_on_test_folds():
     rows = [
         ("BCE", None, [8, 2, 0, 2], [9, 1, 1, 1]),
         ("BCE", None, [8, 2, 2, 0], [10, 0, 0, 2]),
@@ -162,33 +174,33 @@ def test_the_choice_is_made_inside_and_scored_outside():
     ]
     table = pd.DataFrame(rows, columns=["method", "aim", "inner", "test"])
     table = table.assign(set="a", fold=0)
-    found = tables.chosen(table, "F1")
-    assert found.loc["a", "BCE"] == 0.5
-    assert found.loc["a", "AnyLoss"] == 1
+    scores = aggregate.select_inner_best(table, "F1")
+    assert scores.loc["a", "BCE"] == 0.5
+    assert scores.loc["a", "AnyLoss"] == 1
 
 
 def test_ties_go_to_anyloss_then_to_bce():
     scores = pd.DataFrame(
         {"MSE": [1.0, 1, 1, 1], "BCE": [1.0, 1, 0, 0], "AnyLoss": [1.0, 0, 0, 2]}
     )
-    assert tables.wins(scores) == ([1, 1, 2], 2)
+    assert aggregate.count_wins(scores) == ([1, 1, 2], 2)
 
 
-def test_groups_of_imbalance():
-    shares = np.array([0.61, 0.7, 0.701, 0.8, 0.9, 0.901])
-    assert tables.group_of(shares).tolist() == [0, 0, 1, 1, 2, 3]
+def test_imbalance_groups():
+    proportions = np.array([0.61, 0.7, 0.701, 0.8, 0.9, 0.901])
+    assert aggregate.imbalance_group(proportions).tolist() == [0, 0, 1, 1, 2, 3]
 
 
-def test_what_is_finished_is_not_run_again(source, tmp_path):
+def test_finished_tasks_are_not_run_again(source, tmp_path):
     ran = []
 
-    def work(source, folds):
+    def run_folds(source, folds):
         ran.append(folds)
         return {fold: [{"test": [1, 2, 3, fold]}] for fold in folds}
 
     tasks = [runs.Task("part", source, (0, 1)), runs.Task("part", source, (2,))]
-    first = runs.run(tasks[:1], work, tmp_path, jobs=1)
-    both = runs.run(tasks, work, tmp_path, jobs=1)
+    first = runs.run(tasks[:1], run_folds, tmp_path, jobs=1)
+    both = runs.run(tasks, run_folds, tmp_path, jobs=1)
     assert ran == [(0, 1), (2,)]
     assert first["fold"].tolist() == [0, 1]
     assert both["fold"].tolist() == [0, 1, 2]
@@ -197,14 +209,18 @@ def test_what_is_finished_is_not_run_again(source, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
-    main_losses = [loss for loss in honest.losses() if loss[0] in tables.TRIO]
-    monkeypatch.setattr(honest, "losses", lambda: main_losses)
+def test_the_whole_study_on_small_data_sets(
+    tmp_path, few_settings, capsys, monkeypatch
+):
+    main_losses = [
+        loss for loss in nested.make_losses() if loss[0] in aggregate.MAIN_LOSSES
+    ]
+    monkeypatch.setattr(nested, "make_losses", lambda: main_losses)
     folder = tmp_path / "data"
     (folder / "paper").mkdir(parents=True)
     lines = ["name,paper_id,n,d,match"]
     for paper_id, name in (("7", "one"), ("8", "other"), ("four#3", "third")):
-        small_set(folder / "paper", name)
+        make_small_dataset(folder / "paper", name)
         lines.append(f"{name},{paper_id},120,4,{'exact' if len(name) < 6 else 'near'}")
     (folder / "catalog.csv").write_text("\n".join(lines), encoding="utf-8")
     scores = [
@@ -212,7 +228,7 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         for structure in ("SLP", "MLP")
         for paper_id in ("7", "8")
         for metric in METRICS
-        for loss in published.RATES
+        for loss in published.LEARNING_RATES
     ]
     header = "structure,paper_id,eval_metric,loss,score"
     (folder / "paper_scores.csv").write_text(
@@ -223,8 +239,9 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         "A\n<!-- begin: table 13 -->\nold\n<!-- end: table 13 -->\nB\n",
         encoding="utf-8",
     )
-    words = ["--data", str(folder), "--output", str(tmp_path / "out"), "--jobs", "1"]
-    main([*words, "--page", str(page)])
+    output = str(tmp_path / "out")
+    arguments = ["--data", str(folder), "--output", output, "--jobs", "1"]
+    main([*arguments, "--page", str(page)])
     text = capsys.readouterr().out
     for name in (
         "reproduced",
@@ -232,7 +249,7 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         "table 7",
         "table 9",
         "table 17",
-        "honest MLP",
+        "nested MLP",
     ):
         assert f"## {name}\n" in text
     assert "nan" not in text.lower()
@@ -241,27 +258,27 @@ def test_the_whole_study_on_small_sets(tmp_path, few, capsys, monkeypatch):
         "A\n<!-- begin: table 13 -->\n| metric |"
     )
     assert len(list(tmp_path.glob("study_*.png"))) == 5
-    # All is there: nothing is run, and the pictures need not be drawn again.
+    # Everything is finished: nothing is run, and the plots need not be drawn again.
     monkeypatch.setattr(runs, "_run_one", None)
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
-    main([*words, "--report"])
+    main([*arguments, "--report"])
     again = capsys.readouterr().out
     assert again == text
 
 
-def test_a_page_keeps_what_is_not_renewed(tmp_path):
+def test_only_tables_between_markers_are_replaced(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "<!-- begin: a -->\n1\n<!-- end: a -->\n<!-- begin: b -->\n2\n",
         encoding="utf-8",
     )
-    renew(page, {"a": "new", "c": "nowhere"})
+    replace_tables(page, {"a": "new", "c": "nowhere"})
     assert page.read_text(encoding="utf-8") == (
         "<!-- begin: a -->\nnew\n<!-- end: a -->\n<!-- begin: b -->\n2\n"
     )
 
 
-def test_sets_of_openml(monkeypatch):
+def test_data_sets_of_openml(monkeypatch):
     frame = pd.DataFrame(
         {"kind": list("aabb") * 10, "size": [1.0, 2.0, None, 4.0] * 10}
     )
@@ -273,17 +290,18 @@ def test_sets_of_openml(monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
     (source,) = data.from_openml([37])
     X, y = source.load()
-    assert (source.name, source.cells) == ("openml_37", 80)
+    assert (source.name, source.size) == ("openml_37", 80)
     np.testing.assert_array_equal(X[:4], [[0, 1], [0, 2], [1, 2], [1, 4]])
     assert y.sum() == 10
 
 
-def test_quick_takes_ten_small_sets_and_the_small_imbalanced_ones(monkeypatch):
+def test_quick_selects_ten_small_data_sets_and_the_small_imbalanced_ones(monkeypatch):
     many = [data.Source(f"s{k}", "", str(k), "exact", 100 + k, 5) for k in range(47)]
     large = data.Source("large", "", "99", "exact", 9_000, 40)
     found = [*many, large, *data.built_in()[1:]]
     monkeypatch.setattr(data, "built_in", lambda: found)
-    names = [source.name for source in choose(parser().parse_args(["--quick"]))]
+    options = make_parser().parse_args(["--quick"])
+    names = [source.name for source in select_sources(options)]
     assert len(names) == 12
     assert {"s0", "s36", "four1_random", "four3_breast_cancer"} <= set(names)
     assert "large" not in names
@@ -295,14 +313,14 @@ def test_labels_must_be_0_and_1(tmp_path):
         main(["--data", str(tmp_path)])
 
 
-def test_a_folder_without_sets_is_told(tmp_path):
+def test_a_folder_without_data_sets_is_rejected(tmp_path):
     with pytest.raises(SystemExit, match=r"neither catalog.csv nor .npz"):
         main(["--data", str(tmp_path)])
 
 
-def test_learning_curves_are_those_of_the_equations(monkeypatch):
+def test_loss_curves_equal_those_of_the_equations(monkeypatch):
     monkeypatch.setattr(published, "EPOCHS", 100)
-    for (_, dtype, L), (ours, theirs) in steepness.curves().items():
+    for (_, dtype, L), (ours, subtracted) in steepness.loss_curves().items():
         if L <= 10:
             rtol = 1e-6 if dtype == "float64" else 1e-3
-            np.testing.assert_allclose(ours, theirs, rtol=rtol)
+            np.testing.assert_allclose(ours, subtracted, rtol=rtol)

@@ -1,0 +1,1 @@
+"""Time of a fit, beside other implementations of the same network."""
