@@ -51,7 +51,7 @@ def is_default(params: Params) -> bool:
 #: Which candidates take part, and how many of the best are averaged.
 SELECTIONS: dict[str, tuple[Callable[[Params], bool], int]] = {
     "default: the best 5": (is_default, 5),
-    "the best 1": (is_default, 1),
+    "the best candidate": (is_default, 1),
     "the best 3": (is_default, 3),
     "all 8": (is_default, 8),
     "with identity step": (lambda p: p.get("L") != 20, 6),
