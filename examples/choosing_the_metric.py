@@ -1,7 +1,7 @@
 """Choosing the metric: one data set, five metrics, five decision boundaries.
 
-The same network is trained on the same rows for five metrics. What it is told to
-maximise decides how many false alarms it accepts to find one more positive.
+The same network is trained on the same samples for five metrics. The metric determines
+how many false positives it accepts to find one more positive.
 """
 
 import sys
@@ -31,10 +31,10 @@ for panel, metric in zip(panels, metrics, strict=True):
     model = AnyLossClassifier(metric, hidden=(4,), L=20, lr=0.02, random_state=0).fit(
         X, y
     )
-    decided = model.predict(X)
-    precision, recall = precision_score(y, decided), recall_score(y, decided)
+    y_pred = model.predict(X)
+    precision, recall = precision_score(y, y_pred), recall_score(y, y_pred)
     print(
-        f"{metric:<9} {model.score(X, y):.3f}   alarms {decided.sum():>3}   "
+        f"{metric:<9} {model.score(X, y):.3f}   predicted positive {y_pred.sum():>3}   "
         f"precision {precision:.2f}   recall {recall:.2f}"
     )
     DecisionBoundaryDisplay.from_estimator(
@@ -54,4 +54,4 @@ for panel, metric in zip(panels, metrics, strict=True):
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "choosing_the_metric.png", dpi=110)
-print(f"Picture: {folder / 'choosing_the_metric.png'}")
+print(f"Figure: {folder / 'choosing_the_metric.png'}")

@@ -1,6 +1,6 @@
 """Compare training on the metric with imbalanced-learn's resamplers, from Python.
 
-Prints the table and the verdict, and saves a picture of the scores of all folds.
+Prints the table and the verdict, and saves a figure of the scores of all folds.
 """
 
 import sys
@@ -13,11 +13,11 @@ from sk_anyloss.compare import compare
 X, y = make_classification(
     400, 8, n_informative=4, weights=[0.9], flip_y=0.05, random_state=0
 )
-# The same network every time; only the rows or the loss are others.
+# The same network every time; only the samples or the loss differ.
 methods = ["anyloss", "bce", "bce_smote", "bce_adasyn", "bce_over", "bce_under"]
-found = compare(X, y, "gmean", methods=methods, folds=5, name="generated")
-print(found)
+comparison = compare(X, y, "gmean", methods=methods, folds=5, name="generated")
+print(comparison)
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
-found.plot().savefig(folder / "compare_resamplers.png", dpi=120, facecolor="white")
+comparison.plot().savefig(folder / "compare_resamplers.png", dpi=120, facecolor="white")

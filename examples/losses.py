@@ -1,9 +1,9 @@
-"""Every step and every loss side by side: its value and its pull over the probability.
+"""Every step and every loss side by side: value and derivative over the probability.
 
-Above, the steps from a probability to a soft decision. Below, the losses: what becomes
-of the loss of a batch as the probability of one of its rows moves from 0 to 1 and all
-other rows stay where they are, and how hard the loss then pulls at that row's logit.
-Where there is no pull, a row cannot be moved any more, right or wrong.
+Above, the steps from a probability to a soft decision. Below, the losses: the loss of a
+batch as the probability of one of its samples varies from 0 to 1 and the others are
+fixed, and its derivative with respect to the logit of that sample. Where the derivative
+vanishes, training no longer moves the sample, right or wrong.
 """
 
 import sys
@@ -20,27 +20,27 @@ from sk_anyloss.losses import AnyLoss, get_loss, loss_names
 from sk_anyloss.losses.steps import Sigmoid, get_step, step_names
 from sk_anyloss.metrics import curve_names
 
-POSITIVE, NEGATIVE, PLAIN = "#c1440e", "#4a6a8a", "#333333"
+POSITIVE, NEGATIVE, NEUTRAL = "#c1440e", "#4a6a8a", "#333333"
 p = torch.linspace(0.002, 0.998, 499, dtype=torch.float64)
 
-# A batch of 40 rows, 8 of them positive, that a half-trained network might give.
+# Logits of a batch of 40 samples, 8 of them positive, of a partly trained network.
 rng = np.random.default_rng(0)
 y = torch.from_numpy(np.repeat([0.0, 1.0], [32, 8]))
 logits = torch.from_numpy(rng.normal(size=40)) + 1.2 * y - 0.8
 
 
-def moved(loss, row):
-    """Loss of the batch, and its slope by the logit of a row, over its probability."""
+def vary_sample(loss, i):
+    """Loss of the batch, and its derivative, over the probability of sample i."""
     z = logits.repeat(len(p), 1)
-    z[:, row] = torch.logit(p)
+    z[:, i] = torch.logit(p)
     z.requires_grad_()
     values = loss(z, y)
     (gradient,) = torch.autograd.grad(values.sum(), z)
-    return values.detach().numpy(), gradient[:, row].numpy()
+    return values.detach().numpy(), gradient[:, i].numpy()
 
 
-def by_name(name):
-    """A loss with a metric that it can be trained for, told of the batch."""
+def make_loss(name):
+    """A loss with a metric that it supports, prepared with the class counts."""
     loss = get_loss(name, "roc_auc" if name == "pairs" else "f1", Sigmoid(10))
     loss.prepare(32.0, 8.0)
     return loss
@@ -48,49 +48,50 @@ def by_name(name):
 
 losses = {f"F1, sigmoid step, L={L}": AnyLoss("f1", Sigmoid(L)) for L in (73, 10)}
 losses |= {f"{name}, soft curve": AnyLoss(name, Sigmoid(10)) for name in curve_names()}
-losses |= {f"loss='{name}'": by_name(name) for name in loss_names()}
+losses |= {f"loss='{name}'": make_loss(name) for name in loss_names()}
 
-columns = 6
-rows = 1 + -(-len(losses) // columns)
+n_columns = 6
+n_rows = 1 + -(-len(losses) // n_columns)
 figure, panels = plt.subplots(
-    rows, columns, figsize=(15, 2.5 * rows), sharex=True, layout="constrained"
+    n_rows, n_columns, figsize=(15, 2.5 * n_rows), sharex=True, layout="constrained"
 )
 panels = panels.ravel()
-print(f"{'':<34}share of p with less than 1 % of the greatest pull")
+print(f"{'':<34}fraction of p with a derivative below 1 % of its maximum")
 for panel, name in zip(panels, step_names(), strict=False):
-    h, slope = get_step(name)(p), get_step(name).derivative(p)
-    panel.fill_between(p, slope / slope.max(), color=PLAIN, alpha=0.15, linewidth=0)
-    panel.plot(p, h, color=PLAIN)
+    h, derivative = get_step(name)(p), get_step(name).slope(p)
+    relative = derivative / derivative.max()
+    panel.fill_between(p, relative, color=NEUTRAL, alpha=0.15, linewidth=0)
+    panel.plot(p, h, color=NEUTRAL)
     panel.set_title(f"step='{name}'")
-    flat = (slope < 0.01 * slope.max()).double().mean().item()
+    flat = (relative < 0.01).double().mean().item()
     print(f"{f'step {name}':<34}{flat:.0%}")
-for panel, (name, loss) in zip(panels[columns:], losses.items(), strict=False):
+for panel, (name, loss) in zip(panels[n_columns:], losses.items(), strict=False):
     flat = []
-    for row, colour in ((40 - 1, POSITIVE), (0, NEGATIVE)):
-        values, slope = moved(loss, row)
-        pull = np.abs(slope) / np.abs(slope).max()
+    for i, colour in ((40 - 1, POSITIVE), (0, NEGATIVE)):
+        values, derivative = vary_sample(loss, i)
+        relative = np.abs(derivative) / np.abs(derivative).max()
         values = (values - values.min()) / np.ptp(values)
-        panel.fill_between(p, pull, color=colour, alpha=0.18, linewidth=0)
+        panel.fill_between(p, relative, color=colour, alpha=0.18, linewidth=0)
         panel.plot(p, values, color=colour)
-        flat.append((pull < 0.01).mean())
+        flat.append((relative < 0.01).mean())
     panel.set_title(name)
-    print(f"{name:<34}{flat[0]:.0%} positive row, {flat[1]:.0%} negative row")
-for panel in panels[columns + len(losses) :]:
+    print(f"{name:<34}{flat[0]:.0%} positive sample, {flat[1]:.0%} negative sample")
+for panel in panels[n_columns + len(losses) :]:
     panel.axis("off")
 for panel in panels:
     panel.set(xlim=(0, 1), ylim=(0, 1.05), xticks=[0, 0.5, 1], yticks=[])
     panel.title.set_fontsize(10)
     panel.spines[["top", "right"]].set_visible(False)
-for panel in panels[-columns:]:
+for panel in panels[-n_columns:]:
     panel.set_xlabel("probability p")
 panels[0].set_ylabel("soft decision")
-panels[columns].set_ylabel("loss of the batch")
+panels[n_columns].set_ylabel("loss of the batch")
 figure.suptitle(
-    "Line: value, scaled to its range.  Area: slope, scaled to its maximum.  "
-    "Orange: a positive row is moved; blue: a negative one."
+    "Line: value, scaled to its range.  Area: derivative, scaled to its maximum.  "
+    "Orange: a positive sample varies; blue: a negative one."
 )
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "losses.png", dpi=100)
-print(f"Picture: {folder / 'losses.png'}")
+print(f"Figure: {folder / 'losses.png'}")

@@ -1,7 +1,7 @@
 """Many fits at once: which L is best, on ten folds, for two networks.
 
-Trains 220 networks in two stacks, one a shape: ten folds times eleven values of L.
-Prints how long it took, and saves a picture of the F1 by L with its spread over folds.
+Trains 220 networks in two stacks, one for each width: ten folds times eleven values of
+L. Prints the time, and saves a figure of the F1 by L with its standard error.
 """
 
 import sys
@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier, fit_stack
 
-warnings.simplefilter("ignore", ConvergenceWarning)  # Some L are meant to fail.
+warnings.simplefilter("ignore", ConvergenceWarning)  # Expected for extreme L.
 X, y = make_classification(
     1_000, 10, n_informative=4, weights=[0.9], flip_y=0.03, random_state=1
 )
@@ -57,4 +57,4 @@ panel.legend(frameon=False)
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "many_fits.png", dpi=110)
-print(f"Picture: {folder / 'many_fits.png'}")
+print(f"Figure: {folder / 'many_fits.png'}")

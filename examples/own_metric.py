@@ -1,8 +1,8 @@
 """Your own metric: a cost matrix.
 
-A missed positive costs 20, a false alarm costs 1, and a business wants to save money.
+A false negative costs 20, a false positive 1, and a business wants to minimise cost.
 Any function of the four counts can be trained on, as long as it is written with plain
-arithmetic; ``ratio`` divides without trouble where a sum of counts is 0.
+arithmetic; ``ratio`` divides safely where a sum of counts is 0.
 """
 
 import sys
@@ -20,12 +20,12 @@ from sk_anyloss import AnyLossClassifier
 from sk_anyloss.baselines import get_baseline
 from sk_anyloss.metrics import ratio
 
-MISS, FALSE_ALARM = 20, 1
+FN_COST, FP_COST = 20, 1
 
 
 def savings(tn, fp, fn, tp):
-    """1 minus the cost of the decisions, over the cost of never deciding positive."""
-    return 1 - ratio(MISS * fn + FALSE_ALARM * fp, MISS * (fn + tp))
+    """1 minus the cost, relative to that of never predicting positive."""
+    return 1 - ratio(FN_COST * fn + FP_COST * fp, FN_COST * (fn + tp))
 
 
 X, y = make_classification(
@@ -41,25 +41,30 @@ models = {
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 costs = {}
 for name, model in models.items():
-    decided = cross_val_predict(model, X, y, cv=folds)
-    tn, fp, fn, tp = confusion_matrix(y, decided).ravel()
-    costs[name] = MISS * fn, FALSE_ALARM * fp
+    y_pred = cross_val_predict(model, X, y, cv=folds)
+    tn, fp, fn, tp = confusion_matrix(y, y_pred).ravel()
+    costs[name] = FN_COST * fn, FP_COST * fp
     print(
-        f"{name:<22} cost {sum(costs[name]):>4}   missed {fn:>2}   "
-        f"false alarms {fp:>3}   savings {savings(tn, fp, fn, tp):.2f}"
+        f"{name:<22} cost {sum(costs[name]):>4}   false negatives {fn:>2}   "
+        f"false positives {fp:>3}   savings {savings(tn, fp, fn, tp):.2f}"
     )
 
 figure, panel = plt.subplots(figsize=(7, 3), layout="constrained")
 names = list(costs)[::-1]
-misses = [costs[name][0] for name in names]
-alarms = [costs[name][1] for name in names]
-panel.barh(names, misses, color="#4a5a6a", label="missed positives")
-panel.barh(names, alarms, left=misses, color="#c1440e", label="false alarms")
-panel.axvline(MISS * y.sum(), color="0.4", linestyle=":", label="never an alarm")
-panel.set_xlabel("cost of the decisions on held-out rows")
+false_negatives = [costs[name][0] for name in names]
+false_positives = [costs[name][1] for name in names]
+panel.barh(names, false_negatives, color="#4a5a6a", label="false negatives")
+panel.barh(
+    names, false_positives, left=false_negatives, color="#c1440e",
+    label="false positives",
+)  # fmt: skip
+panel.axvline(
+    FN_COST * y.sum(), color="0.4", linestyle=":", label="never predicting positive"
+)
+panel.set_xlabel("cost on held-out samples")
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "own_metric.png", dpi=110)
-print(f"Picture: {folder / 'own_metric.png'}")
+print(f"Figure: {folder / 'own_metric.png'}")

@@ -1,7 +1,7 @@
-"""Quick start: train for F1 in a Pipeline, and look at what it decides.
+"""Quick start: train for F1 in a Pipeline, and inspect the predictions.
 
 Prints the ten-fold F1 of the same network trained on F1 and on cross-entropy, and
-saves a picture of the learning curve and of both confusion matrices.
+saves a figure of the loss curve and of both confusion matrices.
 """
 
 import sys
@@ -32,12 +32,13 @@ models = {name: make_pipeline(StandardScaler(), m) for name, m in models.items()
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 for panel, (name, model) in zip(panels[1:], models.items(), strict=True):
-    scores = cross_val_score(model, X, y, cv=folds)  # F1, since that is its metric.
+    # Both estimators are scored by their metric, F1.
+    scores = cross_val_score(model, X, y, cv=folds)
     print(f"{name:<15} F1 {scores.mean():.3f} +/- {scores.std():.3f}")
-    decided = cross_val_predict(model, X, y, cv=folds)
+    y_pred = cross_val_predict(model, X, y, cv=folds)
     ConfusionMatrixDisplay.from_predictions(
         y,
-        decided,
+        y_pred,
         ax=panel,
         colorbar=False,
         cmap="Oranges",
@@ -47,11 +48,9 @@ for panel, (name, model) in zip(panels[1:], models.items(), strict=True):
 
 curve = models["trained for F1"].fit(X, y)[-1].loss_curve_
 panels[0].plot(range(1, len(curve) + 1), curve, color="#c1440e")
-panels[0].set(
-    title="learning curve", xlabel="epoch", ylabel="1 - soft F1", ylim=(0, None)
-)
+panels[0].set(title="loss curve", xlabel="epoch", ylabel="1 - soft F1", ylim=(0, None))
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "quick_start.png", dpi=110)
-print(f"Picture: {folder / 'quick_start.png'}")
+print(f"Figure: {folder / 'quick_start.png'}")

@@ -1,8 +1,8 @@
-"""AnyLossClassifierCV: steps, values of L and widths tried in one call.
+"""AnyLossClassifierCV: candidates cross-validated in one call.
 
-All candidates and folds are trained in stacks; their decisions on rows left out are
-pooled, and the networks of the best candidates decide together. The pictures show what
-was tried, and what another threshold would have done.
+All candidates and folds are trained in stacks; their out-of-fold predictions are
+pooled, and the networks of the best candidates are averaged. The figure shows the
+scores of all candidates, and those of the ensemble at other thresholds.
 """
 
 import sys
@@ -25,18 +25,19 @@ X, y = make_classification(
 X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
 search = AnyLossClassifierCV("f1", random_state=0, verbose=1).fit(X, y)
-print(f"\nbest alone: {search.best_params_}, F1 {search.best_score_:.3f} out of fold")
-print(f"the best five together, on new rows: {search.score(X_test, y_test):.3f}")
-plain = AnyLossClassifier("f1", random_state=0).fit(X, y)
-print(f"AnyLossClassifier with its defaults:  {plain.score(X_test, y_test):.3f}")
+print(f"\nbest candidate: {search.best_params_}")
+print(f"out-of-fold F1 of the best candidate:     {search.best_score_:.3f}")
+print(f"test F1 of AnyLossClassifierCV:           {search.score(X_test, y_test):.3f}")
+default = AnyLossClassifier("f1", random_state=0).fit(X, y)
+print(f"test F1 of AnyLossClassifier, defaults:   {default.score(X_test, y_test):.3f}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 SettingsDisplay.from_estimator(search, ax=left)
 ThresholdDisplay.from_estimator(search, ax=right)
-left.set_title("What was tried")
+left.set_title("Candidates")
 right.set_title("The ensemble at other thresholds")
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
 folder.mkdir(parents=True, exist_ok=True)
 figure.savefig(folder / "tunes_itself.png", dpi=110)
-print(f"Picture: {folder / 'tunes_itself.png'}")
+print(f"Figure: {folder / 'tunes_itself.png'}")

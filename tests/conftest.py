@@ -1,8 +1,8 @@
-"""Settings and data that all tests share."""
+"""Settings and fixtures of all tests."""
 
 import os
 
-# Before scipy is imported, so that scikit-learn's check of array API input can run.
+# Set before scipy is imported, as scikit-learn's check of array API input requires.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import make_classification
 
-# The same examples every time, few enough to walk whole registries with each test.
+# Deterministic, and few examples, since many tests are parametrised over registries.
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, max_examples=20
 )
@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 
 @pytest.fixture
 def imbalanced():
-    """300 rows of 6 columns, a seventh of them positive, fairly separable."""
+    """300 samples with 6 features, a seventh of them positive, fairly separable."""
     return make_classification(
         300, 6, n_informative=4, weights=[0.86], class_sep=2, random_state=0
     )
@@ -27,7 +27,7 @@ def imbalanced():
 
 @pytest.fixture
 def untouched_generators():
-    """Fail if a test moves the global generators of numpy or torch."""
+    """Fail if a test changes the global random state of numpy or torch."""
     import torch
 
     def states():

@@ -1,10 +1,10 @@
-"""Run the numeric tests as other CPUs would: ``python -m tests.portable [-n 2 ...]``.
+"""Run the numeric tests as on other CPUs: ``python -m tests.portable [-n 2 ...]``.
 
-Torch, MKL and OpenBLAS choose their kernels by the instruction set of the CPU, and each
-kernel rounds in its own way. Environment variables make them choose older ones, which
-shows on one machine whether the tolerances hold on others. The libraries read them when
-they are imported, so each setting is a pytest of its own, one after another. Arguments
-are handed to pytest.
+Torch, MKL and OpenBLAS select their kernels by the instruction set of the CPU, and
+kernels round differently. Environment variables select older kernels, which shows on
+one machine whether the tolerances hold on others. The libraries read the variables when
+they are imported, so each setting is a separate pytest process. Arguments are passed on
+to pytest.
 """
 
 import os
@@ -50,18 +50,18 @@ NUMERIC = [
 
 
 def main(arguments):
-    """Test under each setting, print how each ended, return how many failed."""
+    """Test under each setting, print a summary, return the number of failures."""
     root = Path(__file__).parents[1]
     command = [sys.executable, "-m", "pytest", "-q", *NUMERIC, *arguments]
     summary, failures = [], 0
     for name, variables in SETTINGS.items():
-        words = " ".join(f"{key}={value}" for key, value in variables.items())
-        print(f"\n{name}: {words}", flush=True)
+        settings = " ".join(f"{key}={value}" for key, value in variables.items())
+        print(f"\n{name}: {settings}", flush=True)
         start = time.monotonic()
         code = subprocess.run(command, cwd=root, env=os.environ | variables).returncode
         result = "failed" if code else "passed"
         seconds = time.monotonic() - start
-        summary.append(f"{result}  {seconds:6.0f} s  {name} ({words})")
+        summary.append(f"{result}  {seconds:6.0f} s  {name} ({settings})")
         failures += code != 0
     print("", *summary, sep="\n")
     return failures

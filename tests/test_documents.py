@@ -1,4 +1,4 @@
-"""What the README and the examples show is what runs."""
+"""The code of the README and the examples runs, and the documents are consistent."""
 
 import re
 import runpy
@@ -25,7 +25,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_code_in_the_readme_runs(block):
+def test_code_blocks_of_the_readme_run(block):
     exec(compile(BLOCKS[block], f"README block {block}", "exec"), {})
 
 
@@ -33,22 +33,22 @@ def test_the_readme_names_every_metric():
     assert all(name in README for name in metric_names() + curve_names())
 
 
-def test_the_page_on_losses_names_every_step_and_loss():
+def test_the_losses_page_names_every_step_and_loss():
     assert all(f"| {name} |" in LOSSES for name in step_names())
     assert all(f"`'{name}'`" in LOSSES for name in loss_names())
 
 
-def test_pictures_in_the_readme_exist():
-    pictures = re.findall(r"!\[.*?\]\((.*?)\)", README)
-    assert len(pictures) == 4
-    assert all((ROOT / picture).exists() for picture in pictures)
-    for page, number in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5)):
-        pictures = re.findall(r"!\[.*?\]\((.*?)\)", page)
-        assert len(pictures) == number
-        assert all((ROOT / "docs" / picture).exists() for picture in pictures)
+def test_figures_of_the_documents_exist():
+    figures = re.findall(r"!\[.*?\]\((.*?)\)", README)
+    assert len(figures) == 4
+    assert all((ROOT / figure).exists() for figure in figures)
+    for page, n_figures in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5)):
+        figures = re.findall(r"!\[.*?\]\((.*?)\)", page)
+        assert len(figures) == n_figures
+        assert all((ROOT / "docs" / figure).exists() for figure in figures)
 
 
-def test_commands_in_the_readme_exist():
+def test_commands_of_the_documents_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
     pages = README + LOSSES + SEARCH + STUDY
@@ -59,13 +59,13 @@ def test_commands_in_the_readme_exist():
         assert get_baseline(name)
 
 
-def test_every_table_of_the_study_is_there():
+def test_the_study_page_has_every_table():
     tables = re.findall(r"<!-- begin: (.*?) -->\n(.*?)<!-- end: \1 -->", STUDY, re.S)
     assert len(tables) == STUDY.count("<!-- begin:") == 20
     assert all(text.strip() for _, text in tables)
 
 
-def test_the_changelog_has_a_place_for_the_next_change():
+def test_the_changelog_has_an_unreleased_section():
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.fullmatch(r"\d+\.\d+\.\d+", sk_anyloss.__version__)
 
@@ -74,12 +74,12 @@ def test_the_changelog_has_a_place_for_the_next_change():
     "script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem
 )
 @pytest.mark.filterwarnings("ignore:L=.* lies above the valid range")
-def test_examples_run_and_make_a_picture(script, tmp_path, monkeypatch):
-    if script.stem == "quick_start":  # One as a user starts it.
+def test_examples_run_and_save_a_figure(script, tmp_path, monkeypatch):
+    if script.stem == "quick_start":  # One as a user would start it.
         command = [sys.executable, str(script), str(tmp_path)]
         run = subprocess.run(command, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
-    else:  # The others here, where torch and scikit-learn are imported already.
+    else:  # The others in this process, which has imported torch already.
         monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
         with matplotlib.rc_context():
             runpy.run_path(str(script), run_name="__main__")

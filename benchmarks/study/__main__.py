@@ -1,4 +1,4 @@
-"""Replication of the AnyLoss study: its tables as published, and as they should be.
+"""Replication of the AnyLoss study: as published, and with nested cross-validation.
 
     python -m benchmarks.study --data FOLDER          # or: make study DATA=FOLDER
     python -m benchmarks.study --data FOLDER --quick  # ten data sets
