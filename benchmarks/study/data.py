@@ -125,7 +125,7 @@ def _with_size(source: Source) -> Source:
 
 def _encode(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """Ordinal codes for categories, as in the paper; medians for missing values."""
-    frame = table.X.copy()
+    frame = pd.DataFrame(table.X).copy()
     categorical = list(frame.select_dtypes(exclude="number"))
     if categorical:
         encoder = OrdinalEncoder(encoded_missing_value=np.nan)
