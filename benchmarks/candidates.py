@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from benchmarks.datasets import (
     Record,
@@ -26,18 +27,19 @@ from benchmarks.datasets import (
     outer_folds,
     run_all,
 )
-from sk_anyloss import AnyLossClassifier
+from sk_anyloss import AnyLossClassifier, CosineDecay
 from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.metrics.scoring import evaluate_logits
-from sk_anyloss.search.candidates import grid
-from sk_anyloss.search.trials import Pool, Trial, run_trials
+from sk_anyloss.search.candidates import candidate_grid
+from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.search.trials import Trial, positive_margin, run_trials
 
 Params: TypeAlias = Mapping[str, Any]
 #: X and y of the training samples, then of the test samples.
 Split: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 #: Parameters of the search's networks.
-BASE = {"activation": "relu", "schedule": "cosine", "max_epochs": 50, "random_state": 0}
+BASE = {"activation": "relu", "max_epochs": 50, "random_state": 0}
 LOSSES = (["identity", "sigmoid"], [5, 20])
 HIDDEN = [(), (32, 32)]
 N_BINS = [None, 8]
@@ -69,7 +71,7 @@ SELECTIONS: dict[str, tuple[Callable[[Params], bool], int]] = {
 }
 #: Other training parameters, for the default selection.
 VARIANTS: dict[str, Params] = {
-    "constant learning rate of 0.01": {"schedule": None, "lr": 0.01},
+    "constant learning rate of 0.01": {"lr": 0.01},
     "weight decay of 0.01": {"optimizer": "adamw"},
     "early stopping, 100 epochs": {"early_stopping": True, "max_epochs": 100},
     "no batch norm": {"batch_norm": False},
@@ -99,19 +101,20 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
 
 def train_candidates(
     split: Split, metric: str, params: Params
-) -> tuple[Pool, list[Trial]]:
+) -> tuple[OutOfFold, list[Trial]]:
     """Train all candidates; tune the thresholds of those on cross-entropy."""
     X, y, *_ = split
     smallest_class = min(np.bincount(y))
     folds = list(inner_cv(min(5, smallest_class), random_state=0).split(X, y))
     held_out = np.concatenate([test for _, test in folds])
     sizes = [len(test) for _, test in folds]
-    pool = Pool(held_out, y[held_out].astype(float), None, sizes, metric)
+    pool = OutOfFold(held_out, y[held_out].astype(float), None, sizes, metric)
     base = AnyLossClassifier(metric, **{**BASE, **params})
     trials: list[Trial] = []
     for hidden in HIDDEN:
         for n_bins in N_BINS:
-            tried = grid([hidden], *LOSSES, [params.get("lr", 0.03)], [n_bins], True)
+            lr = params.get("lr", CosineDecay(0.03))
+            tried = candidate_grid([hidden], *LOSSES, [lr], [n_bins])
             tried = tried if not params else [p for p in tried if is_default(p)]
             trials += run_trials(base, tried, X, y, folds, None)
     for trial in trials:
@@ -121,7 +124,7 @@ def train_candidates(
 
 
 def ensemble_score(
-    pool: Pool,
+    pool: OutOfFold,
     trials: list[Trial],
     selected: Callable[[Params], bool],
     n_best: int,
@@ -130,10 +133,18 @@ def ensemble_score(
 ) -> float:
     """Test score of the average of the best of some candidates."""
     trials = [trial for trial in trials if selected(trial.params)]
-    order = np.argsort([-pool.score(trial.decisions()) for trial in trials])
+    order = np.argsort([-pool.score(trial.margin) for trial in trials])
     _, _, X, y = split
-    proba = np.mean([trials[i].proba_of(X) for i in order[:n_best]], axis=0)
-    return evaluate_logits(metric, proba, y.astype(float), cut=0.5)
+    proba = np.mean([_scores(trials[i], X) for i in order[:n_best]], axis=0)
+    return evaluate_logits(metric, proba, y.astype(float), threshold=0.5)
+
+
+def _scores(trial: Trial, X: np.ndarray) -> np.ndarray:
+    """Mean scores of the fold networks of a candidate."""
+    offset = trial.decision.offset
+    return np.mean(
+        [expit(positive_margin(model, X) - offset) for model in trial.models], axis=0
+    )
 
 
 def report(table: pd.DataFrame) -> None:

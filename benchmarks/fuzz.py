@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -142,7 +143,7 @@ def draw_classifier(rng: np.random.Generator, n: int) -> AnyLossClassifier:
         hidden=choice(rng, [(), (2,), (8,), (4, 3)]),
         L=choice(rng, [73, 5, "auto", 10.0 ** rng.uniform(-1, 3.5)]),
         step=choice(rng, ["sigmoid", "sigmoid", *step_names()]),
-        loss=name,
+        loss=name or partial(AnyLoss, decay=choice(rng, [0, 0, 0.9])),
         lr=10.0 ** rng.uniform(-1, 4) if extreme_lr else 0.01,
         max_epochs=int(rng.integers(1, 15)),
         batch_size=choice(rng, batch_sizes),
@@ -151,7 +152,6 @@ def draw_classifier(rng: np.random.Generator, n: int) -> AnyLossClassifier:
         standardize=bool(rng.random() < 0.8),
         n_bins=choice(rng, [None, None, None, 4]),
         class_weight=choice(rng, [None, None, "balanced", {0: 1e-12, 1: 1e12}]),
-        memory=choice(rng, [0, 0, 0.9]),
         optimizer=choice(rng, ["adam", "adam", "sgd", "adamw"]),
         early_stopping=bool(n > 40 and rng.random() < 0.2),
         random_state=0,

@@ -15,6 +15,7 @@ the same samples, median over the data sets. An interrupted run resumes.
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from benchmarks.datasets import (
     run_all,
     summarize_folds,
 )
-from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss import AnyLoss, AnyLossClassifier, fit_stack
 from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.metrics import FBeta, curve_names, get_metric
@@ -65,9 +66,10 @@ def loss_parameters(metric: str) -> dict[str, dict[str, Any]]:
     }
     if metric in curve_names():
         return {**result, "pairs": {"loss": "pairs"}}
-    result["linear, nine thresholds"] = {"step": "linear", "threshold": NINE_THRESHOLDS}
-    result["AnyLoss, nine thresholds"] = {"threshold": NINE_THRESHOLDS}
-    result["AnyLoss, memory 0.9"] = {"memory": 0.9}
+    nine = partial(AnyLoss, threshold=NINE_THRESHOLDS)
+    result["linear, nine thresholds"] = {"step": "linear", "loss": nine}
+    result["AnyLoss, nine thresholds"] = {"loss": nine}
+    result["AnyLoss, decay 0.9"] = {"loss": partial(AnyLoss, decay=0.9)}
     if isinstance(get_metric(metric), FBeta):
         result["surrogate F-beta"] = {"loss": "surrogate_fbeta"}
     return result

@@ -14,6 +14,7 @@ import argparse
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,7 +23,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-import sk_anyloss.training.feed
+import sk_anyloss.training.data.stacked_batches
 from benchmarks.datasets import (
     Record,
     format_probabilities,
@@ -32,20 +33,22 @@ from benchmarks.datasets import (
     run_all,
     summarize_folds,
 )
-from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss import AnyLoss, AnyLossClassifier, fit_stack
 from sk_anyloss.compare.verdict import judge_many
 
 DEFAULT, NOT_STRATIFIED = "default", "not stratified"
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     NOT_STRATIFIED: {},
-    "memory 0.9": {"memory": 0.9},
-    "warm-up, 5 of 100 epochs": {"warm_up": 5},
-    "warm-up, 20 of 100 epochs": {"warm_up": 20},
-    "warm-up, 50 of 100 epochs": {"warm_up": 50},
+    "decay 0.9": {"loss": partial(AnyLoss, decay=0.9)},
+    "warm-up, 5 of 100 epochs": {},
+    "warm-up, 20 of 100 epochs": {},
+    "warm-up, 50 of 100 epochs": {},
     "best of 2 starts": {"n_init": 2},
     "best of 5 starts": {"n_init": 5},
 }
+#: Percentage of the epochs that are trained on cross-entropy first.
+WARM_UPS = {name: int(name.split()[1]) for name in VARIANTS if "warm-up" in name}
 SETTINGS: list[dict[str, Any]] = [
     {"hidden": hidden, "L": L} for hidden in ((2,), (32,)) for L in (73, "auto")
 ]
@@ -58,11 +61,21 @@ def batch_order(variant: str) -> Iterator[None]:
         yield
         return
     with mock.patch.object(
-        sk_anyloss.training.feed,
+        sk_anyloss.training.data.stacked_batches,
         "stratified_order",
         lambda y, rng: rng.permutation(len(y)),
     ):
         yield
+
+
+def fit_warmed_up(
+    model: AnyLossClassifier, X: np.ndarray, y: np.ndarray, percentage: int
+) -> None:
+    """Train on cross-entropy first, then continue on the metric."""
+    epochs = model.max_epochs
+    warm_up = round(epochs * percentage / 100)
+    model.set_params(loss="bce", max_epochs=warm_up, warm_start=True).fit(X, y)
+    model.set_params(loss=None, max_epochs=epochs - warm_up).fit(X, y)
 
 
 def describe(setting: Mapping[str, object]) -> str:
@@ -82,7 +95,11 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
                 for _ in folds
             ]
             with batch_order(variant):
-                fit_stack(models, X, y, rows=[train for train, _ in folds])
+                if variant in WARM_UPS:
+                    for model, (train, _) in zip(models, folds, strict=True):
+                        fit_warmed_up(model, X[train], y[train], WARM_UPS[variant])
+                else:
+                    fit_stack(models, X, y, rows=[train for train, _ in folds])
             record = {"setting": describe(setting), "variant": variant}
             records.append({**record, **summarize_folds(models, X, y, folds)})
     return records
@@ -120,8 +137,7 @@ def run_rare_class(metric: str, n_seeds: int = 3, n_samples: int = 200_000) -> N
     )
     print(f"{'':<28}{'batch 100':>22}{'batch 500':>22}{'batch 5000':>22}")
     for variant, params in tqdm(VARIANTS.items(), unit="variant"):
-        warm_up = round(params.get("warm_up", 0) / 10)  # Of 10 epochs, not of 100.
-        if not warm_up and "warm_up" in params:
+        if WARM_UPS.get(variant, 10) < 10:  # Less than one of ten epochs.
             continue
         cells = []
         for batch_size in (100, 500, 5_000):
@@ -129,11 +145,14 @@ def run_rare_class(metric: str, n_seeds: int = 3, n_samples: int = 200_000) -> N
             for seed in range(n_seeds):
                 model = AnyLossClassifier(
                     metric, L="auto", batch_size=batch_size, max_epochs=10,
-                    random_state=seed, **{**params, "warm_up": warm_up},
+                    random_state=seed, **params,
                 )  # fmt: skip
                 with batch_order(variant), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model.fit(X[train], y[train])
+                    if variant in WARM_UPS:
+                        fit_warmed_up(model, X[train], y[train], WARM_UPS[variant])
+                    else:
+                        model.fit(X[train], y[train])
                 scores.append(model.score(X[~train], y[~train]))
             low, high = min(scores), max(scores)
             cells.append(f"{np.mean(scores):.3f} ({low:.3f}-{high:.3f})")

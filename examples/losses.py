@@ -58,7 +58,7 @@ figure, panels = plt.subplots(
 panels = panels.ravel()
 print(f"{'':<34}fraction of p with a derivative below 1 % of its maximum")
 for panel, name in zip(panels, step_names(), strict=False):
-    h, derivative = get_step(name)(p), get_step(name).slope(p)
+    h, derivative = get_step(name)(p), get_step(name).derivative(p)
     relative = derivative / derivative.max()
     panel.fill_between(p, relative, color=NEUTRAL, alpha=0.15, linewidth=0)
     panel.plot(p, h, color=NEUTRAL)

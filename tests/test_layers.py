@@ -8,6 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "sk_anyloss"
 #: From the lowest to the highest; a module may import from its own layer and below.
 LAYERS = (
+    "_cache",
     "_compat",
     "_names",
     "metrics",

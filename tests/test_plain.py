@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
 from sk_anyloss.baselines import get_baseline
 from sk_anyloss.plain import PlainClassifier, to_plain
-from sk_anyloss.training.mlp import activation_names
+from sk_anyloss.training.network.mlp import activation_names
 
 X, Y = make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0)
 LABELS = np.array(["no", "yes"])[Y]

@@ -16,6 +16,7 @@ from torch import nn
 
 from benchmarks.speed import workloads
 from benchmarks.speed.workloads import LARGE, Workload, make_data
+from benchmarks.study.paper import ZeroStart
 from sk_anyloss import AnyLossClassifier, fit_stack
 
 Fit: TypeAlias = Callable[[Workload, np.ndarray, np.ndarray], object]
@@ -98,7 +99,7 @@ def fit_torch(work: Workload, X: np.ndarray, y: np.ndarray) -> None:
 
 def fit_slp(work: Workload, X: np.ndarray, y: np.ndarray) -> list[float]:
     """Our single-layer perceptron, full batch, gradient descent; the loss curve."""
-    model = make_anyloss(work, optimizer="sgd", lr=0.5, output_bias=0)
+    model = make_anyloss(work, optimizer="sgd", lr=0.5, callbacks=[ZeroStart()])
     return model.fit(X, y).loss_curve_
 
 

@@ -37,7 +37,7 @@ from benchmarks.study.data import Source
 from benchmarks.study.scores import TABLE_METRICS
 from benchmarks.study.tables import aggregate, amplifier, imbalanced, many
 from benchmarks.study.tables.aggregate import Scores
-from sk_anyloss.compare.run.store import write
+from sk_anyloss.compare.run.files import write
 
 PARTS: dict[str, ModuleType] = {
     "published": published, "nested": nested, "L": steepness, "learning": learning,

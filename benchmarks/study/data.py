@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OrdinalEncoder
 
 from benchmarks.datasets import Fold
-from sk_anyloss.compare.tables.table import Table, read_table
+from sk_anyloss.compare import Table, read_table
 
 
 @dataclass(frozen=True)

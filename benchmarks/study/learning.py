@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.study.data import Source, ten_folds
-from benchmarks.study.paper import EPOCHS, IMBALANCED
+from benchmarks.study.paper import EPOCHS, IMBALANCED, ZeroStart
 from benchmarks.study.published import (
     IMBALANCED_LEARNING_RATES,
     make_model,
@@ -62,11 +62,13 @@ def run(source: Source, folds: Sequence[int]) -> Records:
 def time_losses(X: np.ndarray, y: np.ndarray, params: dict[str, Any]) -> list[Record]:
     """Median times of all losses, and their ratios to cross-entropy."""
     epochs = max(1, min(params["max_epochs"], MAX_SAMPLE_EPOCHS // len(y)))
-    common = {**params, "max_epochs": epochs, "lr": 0.01, "output_bias": 0}
+    common = {**params, "max_epochs": epochs, "lr": 0.01}
     seconds: dict[str, list[float]] = {loss: [] for loss in LOSSES}
     for _ in range(ROUNDS):
         for loss, loss_params in LOSSES.items():
-            model = AnyLossClassifier(random_state=0, **common, **loss_params)
+            model = AnyLossClassifier(
+                random_state=0, callbacks=[ZeroStart()], **common, **loss_params
+            )
             start = time.perf_counter()
             model.fit(X, y)
             seconds[loss].append(time.perf_counter() - start)

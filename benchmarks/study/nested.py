@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.study.data import Source, ten_folds
+from benchmarks.study.paper import ZeroStart
 from benchmarks.study.runs import Record, Records, Task
 from benchmarks.study.scores import (
     MAIN_METRICS,
@@ -26,7 +27,7 @@ from benchmarks.study.scores import (
     confusion_counts,
 )
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.metrics.scoring import best_cut
+from sk_anyloss.metrics.scoring import best_threshold
 
 NAME = "honest"  # Folder of the results; earlier ones are stored under this name.
 N_INNER_FOLDS = 3
@@ -109,7 +110,7 @@ class Stack:
         self.models.append(
             AnyLossClassifier(
                 hidden=self.hidden,
-                output_bias=0,
+                callbacks=[ZeroStart()],
                 max_epochs=EPOCHS,
                 batch_size=math.ceil(len(indices) / n_batches),
                 random_state=0,
@@ -188,7 +189,7 @@ def evaluate(
     thresholds = {"": 0.0}
     if setting.method == "BCE":
         for metric in TABLE_METRICS:
-            thresholds[metric] = best_cut(METRICS[metric], logits, y[held_out])[0]
+            thresholds[metric] = best_threshold(METRICS[metric], logits, y[held_out])[0]
     records: list[Record] = []
     for metric, threshold in thresholds.items():
         method, target = setting.method, setting.target

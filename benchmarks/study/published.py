@@ -16,6 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from torch import Tensor
 
 from benchmarks.study.data import Source, ten_folds
+from benchmarks.study.paper import ZeroStart
 from benchmarks.study.runs import Record, Records, Task
 from benchmarks.study.scores import METRICS, confusion_counts
 from sk_anyloss import AnyLossClassifier, fit_stack
@@ -54,10 +55,10 @@ SAMPLERS = {"SMOTE": SMOTE, "under": RandomUnderSampler}
 class DeltaRule(MeanLoss):
     """The paper's MSE: half the squared difference of the logit from -1 or 1."""
 
-    def per_row(self, logits: Tensor, y: Tensor) -> Tensor:  # noqa: D102
+    def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:  # noqa: D102
         return (logits - (2 * y - 1)) ** 2 / 2
 
-    def slope_per_row(self, logits: Tensor, y: Tensor) -> Tensor:  # noqa: D102
+    def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:  # noqa: D102
         return logits - (2 * y - 1)
 
 
@@ -98,7 +99,7 @@ def make_model(loss: str, lr: float, **params: Any) -> AnyLossClassifier:
         lr=lr * GMEAN_FACTOR if loss == "L_Gmean" else lr,
         max_epochs=EPOCHS,
         batch_size=1.0,
-        output_bias=0,
+        callbacks=[ZeroStart()],
         standardize=False,
         **params,
     )

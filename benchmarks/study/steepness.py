@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from benchmarks.study.data import Source, built_in, ten_folds
 from benchmarks.study.nested import n_batches
+from benchmarks.study.paper import ZeroStart
 from benchmarks.study.published import make_model, standardize
 from benchmarks.study.runs import Records, Task
 from benchmarks.study.scores import MAIN_METRICS, METRICS, confusion_counts
@@ -56,7 +57,7 @@ def run(source: Source, folds: Sequence[int], dtype: str) -> Records:
             METRICS[metric],
             L=L,
             lr=lr,
-            output_bias=0,
+            callbacks=[ZeroStart()],
             batch_size=math.ceil(len(outer[fold][0]) / batches),
             random_state=0,
         )

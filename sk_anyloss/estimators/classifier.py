@@ -38,17 +38,18 @@ from sk_anyloss.estimators.preparation import (
     split_seed,
 )
 from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.registry import LossLike
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
 from sk_anyloss.training.callbacks import EarlyStopping
-from sk_anyloss.training.dataset import Subset
-from sk_anyloss.training.mlp import Activation
+from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.source import Matrix, Source, as_source
 from sk_anyloss.training.net import AnyLossNet
+from sk_anyloss.training.network.mlp import Activation
 from sk_anyloss.training.schedules import CosineDecay, initial_rate
-from sk_anyloss.training.source import Matrix, Source, as_source
 from sk_anyloss.training.trainer import Task, train
 
 __all__ = ["AnyLossClassifier"]
@@ -66,8 +67,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         What to train for: ``'f1'``, ``'f2'``, any ``'f<beta>'``, ``'gmean'``,
         ``'balanced_accuracy'``, ``'mcc'`` and others of
         :func:`sk_anyloss.metrics.metric_names`; a metric with a constraint such as
-        ``'precision@recall>=0.8'``, for which the decision threshold is then tuned on
-        the training samples; ``'roc_auc'`` or ``'average_precision'``, which look at
+        ``'precision@recall>=0.8'``, for which the output bias is then tuned on the
+        training samples; ``'roc_auc'`` or ``'average_precision'``, which look at
         all thresholds, so that as many training samples are then predicted positive
         as there are positives; or a differentiable callable ``f(tn, fp, fn, tp)``,
         larger being better, such as ``Savings(fp=1, fn=20)`` for a cost matrix.
@@ -86,13 +87,14 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         this threshold, so there is rarely a reason to change it; to predict at another
         one than the network was trained for, wrap the estimator in
         :class:`~sklearn.model_selection.FixedThresholdClassifier`.
-    loss : str or torch.nn.Module, default=None
+    loss : str, torch.nn.Module or functools.partial, default=None
         None trains on the metric. ``'hybrid'`` adds class-weighted cross-entropy to
         it, ``'surrogate_fbeta'`` replaces F-beta scores. ``'bce'``,
         ``'weighted_bce'``, ``'focal'``, ``'mse'`` or a torch criterion on logits trains
-        the same network on that instead; the metric then only scores. An instance
-        such as ``AnyLoss('f1', threshold=[0.3, 0.5, 0.7])`` or
-        ``AnyLoss('f1', decay=0.9)`` has options that are not parameters here.
+        the same network on that instead; the metric then only scores.
+        ``partial(AnyLoss, decay=0.9)`` (a moving average over batches, for batches that
+        hold a positive or two) or ``partial(AnyLoss, threshold=[0.3, 0.5, 0.7])`` set
+        options of the loss that are not parameters here.
     pos_label : label, default=None
         The positive class; by default the greater label, ``classes_[1]``, as
         everywhere in scikit-learn.
@@ -151,8 +153,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     pos_label_ : label
         The positive one among them.
     decision_ : Decision
-        Where the positive class is predicted: at ``threshold``, or where a metric with
-        a constraint, or one over all thresholds, has put it.
+        Where the positive class is predicted.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -212,7 +213,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         *,
         step: str | Step = "sigmoid",
         threshold: float = 0.5,
-        loss: str | nn.Module | None = None,
+        loss: LossLike | None = None,
         pos_label: Hashable | None = None,
         standardize: bool = True,
         n_bins: int | None = None,
@@ -442,17 +443,20 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self._warn_if_constant(source, sample)
 
     def _tune_threshold(self, goal: Metric, source: Source, sample: Subset) -> None:
-        """Decide where a metric is best on the training samples.
+        """Move the output bias so that the threshold is best on the training samples.
 
         Training aims at soft counts of batches, which come close to a constraint; this
         meets it. Of all thresholds that do, the one that is best for the metric.
+        ``predict_proba`` then agrees with ``predict`` at the given threshold.
         """
         logits = np.concatenate([self._log_odds(X) for X, _ in sample.chunks(source)])
-        offset, _ = best_threshold(goal, logits, sample.target, sample.own)
-        self.decision_ = Decision(offset)
-        self.net_.threshold = self.decision_.threshold
+        best, _ = best_threshold(goal, logits, sample.target, sample.own)
+        offset = self.decision_.offset
+        with torch.no_grad():
+            self.net_.module_.layers[-1].bias.add_(offset - best)
         if not isinstance(goal, AtLeast):
             return
+        logits += logits.dtype.type(offset - best)  # As it is after rounding.
         value = evaluate_logits(goal, logits, sample.target, sample.own, offset)
         if value < 0:
             warnings.warn(

@@ -18,7 +18,7 @@ from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import metric_score
 
 if TYPE_CHECKING:
-    from sk_anyloss.training.source import Matrix
+    from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["DecidesByLogOdds"]
 

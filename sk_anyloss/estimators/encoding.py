@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._compat import with_short_indices
-from sk_anyloss.training.dataset import Subset
-from sk_anyloss.training.source import Source
+from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.source import Source
 
 __all__ = ["Encoding", "fit_encoding"]
 
 
 class Encoding(NamedTuple):
-    """Arrays of the first layer's input: see :class:`sk_anyloss.training.mlp.MLP`."""
+    """Arrays with which :class:`sk_anyloss.training.network.mlp.MLP` encodes inputs."""
 
     mean: np.ndarray | None = None
     scale: np.ndarray | None = None

@@ -20,14 +20,14 @@ from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import Step, get_step, step_names
 from sk_anyloss.metrics.differentiable import check_metric
-from sk_anyloss.training.batches import FULL_BATCH_SAMPLES, resolve_batch_size
 from sk_anyloss.training.callbacks import EarlyStopping, SetLearningRate, StopOnScore
-from sk_anyloss.training.dataset import Subset
-from sk_anyloss.training.mlp import MLP, check_hidden
+from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, resolve_batch_size
+from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.source import Source
 from sk_anyloss.training.net import AnyLossNet
+from sk_anyloss.training.network.mlp import MLP, check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import initial_rate
-from sk_anyloss.training.source import Source
 from sk_anyloss.training.trainer import Task
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from sk_anyloss.losses.steps import (
     get_step,
     step_names,
 )
-from sk_anyloss.training.batches import resolve_batch_size
 from sk_anyloss.training.callbacks import EarlyStopping
-from sk_anyloss.training.mlp import check_hidden
+from sk_anyloss.training.data.batches import resolve_batch_size
+from sk_anyloss.training.network.mlp import check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import LearningRate, initial_rate
 

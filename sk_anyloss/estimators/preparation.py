@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
 from sk_anyloss._compat import check_sample_weight
-from sk_anyloss.training.dataset import Subset
+from sk_anyloss.training.data.dataset import Subset
 
 
 def positive_weights(
@@ -104,25 +104,24 @@ def check_labels(
 
     Parameters
     ----------
-        labels : ndarray
-            The labels, sorted, each once.
-        pos_label : label or None
-            The positive one; None for the greater.
+    labels : ndarray
+        The labels, sorted, each once.
+    pos_label : label or None
+        The positive one; None for the greater.
 
     Returns
     -------
-        classes : ndarray of shape (2,)
-            The labels.
-        pos_label : label
-            The positive one among them.
+    classes : ndarray of shape (2,)
+        The labels.
+    pos_label : label
+        The positive one among them.
 
     Examples
     --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike
-        >>> from sk_anyloss.estimators.preparation import check_labels
-        >>> str(check_labels(np.array(["no", "yes"]), None)[1])
-        'yes'
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.preparation import check_labels
+    >>> str(check_labels(np.array(["no", "yes"]), None)[1])
+    'yes'
     """
     if len(labels) > 2:
         raise ValueError(

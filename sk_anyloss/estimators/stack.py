@@ -34,9 +34,9 @@ def fit_stack(
     it, up to rounding, in a fraction of the time. Those of one shape are trained in
     lockstep: the same ``hidden``, ``activation``, ``batch_norm``, ``optimizer``,
     ``max_epochs`` and ``early_stopping``, and as many batches. They may differ in their
-    samples and weights, ``metric``, ``step``, ``L``, ``loss``, ``lr``, ``threshold`` and
-    ``random_state``; those with the same samples, weights and ``random_state`` see the
-    same batches and share the work on them. What shares its shape with no other, or
+    samples and weights, ``metric``, ``step``, ``L``, ``loss``, ``lr``, ``threshold``
+    and ``random_state``; those with the same samples, weights and ``random_state`` see
+    the same batches and share the work on them. What shares its shape with no other, or
     cannot be trained in a stack (callbacks that look at results, ``verbose``, a loss
     without a gradient in closed form, an optimiser other than Adam, AdamW and plain
     SGD), is fitted by itself.

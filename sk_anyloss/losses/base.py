@@ -29,7 +29,16 @@ from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics.arithmetic import FloatOrArray, Metric
 from sk_anyloss.metrics.class_weights import ClassWeights
 
-__all__ = ["Cache", "Factors", "Gradient", "Loss", "Parts", "Statistics", "align"]
+__all__ = [
+    "AnyStatistics",
+    "Cache",
+    "Factors",
+    "Gradient",
+    "Loss",
+    "Parts",
+    "Statistics",
+    "align",
+]
 
 
 #: The statistics of one of several losses: a tensor, or Parts again.
@@ -57,6 +66,9 @@ class Parts(tuple[Part, ...]):
 #: made of others. The axis of the K models comes before those of the classes:
 #: (..., K, classes) or (..., K, true class, decided class).
 Statistics = TypeVar("Statistics", bound=Tensor | Parts)
+
+#: Statistics of whatever loss it is.
+AnyStatistics: TypeAlias = Tensor | Parts[Any]
 
 #: What ``backward`` needs of each sample of a batch: for most losses a tensor of shape
 #: (K, n), the derivative by the logit. The bound lets the default ``backward`` use it.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
 
 from torch import nn
 
-from sk_anyloss._names import unknown
+from sk_anyloss._names import spelled, unknown
 from sk_anyloss.losses.anyloss import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.hybrid import Hybrid
@@ -15,7 +17,10 @@ from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, Weighte
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import FBeta, Metric, get_metric, metric_name
 
-__all__ = ["get_loss", "loss_names"]
+__all__ = ["LossLike", "get_loss", "loss_names", "trains_on_metric"]
+
+#: A name, a class, a class with some of its options set, or a criterion itself.
+LossLike: TypeAlias = "str | nn.Module | type[nn.Module] | partial[nn.Module]"
 
 _LOSSES: dict[str, type[Loss]] = {
     "bce": BCE,
@@ -46,7 +51,7 @@ def loss_names() -> list[str]:
 
 
 def get_loss(
-    loss: str | nn.Module | type[nn.Module],
+    loss: LossLike,
     metric: str | Metric = "f1",
     step: str | Step = "sigmoid",
     threshold: float | Sequence[float] = 0.5,
@@ -55,9 +60,10 @@ def get_loss(
 
     Parameters
     ----------
-    loss : str, torch criterion or class of one
+    loss : str, torch criterion, class of one, or functools.partial
         A name of :func:`loss_names`, a class or an instance of this package, or any
-        other torch criterion on logits.
+        other torch criterion on logits. A partial of a class sets some of its options,
+        as in ``partial(AnyLoss, decay=0.9)``.
     metric, step, threshold
         As for :class:`sk_anyloss.losses.AnyLoss`; the losses that do not need them
         ignore them.
@@ -69,14 +75,22 @@ def get_loss(
 
     Examples
     --------
-    >>> from sk_anyloss.losses import get_loss
+    >>> from sk_anyloss.losses import AnyLoss, get_loss
     >>> get_loss("bce")
     BCE()
     >>> get_loss("surrogate_fbeta", metric="f2")
     SurrogateFBeta(beta=2, rate=None)
+    >>> from functools import partial
+    >>> get_loss(partial(AnyLoss, decay=0.9), "f2", "linear")
+    AnyLoss(metric='f2', step=Linear(delta=0.1), threshold=0.5, decay=0.9)
     """
     if isinstance(loss, nn.Module):
         return loss
+    if isinstance(loss, partial):
+        goal = {"metric": metric, "step": step, "threshold": threshold}
+        if loss.func not in (AnyLoss, Hybrid):
+            goal = {}
+        return loss(**{k: v for k, v in goal.items() if k not in loss.keywords})
     if loss is AnyLoss:
         return AnyLoss(metric, step, threshold)
     if loss in _LOSSES.values():
@@ -100,3 +114,27 @@ def get_loss(
         return _LOSSES[loss]()
     otherwise = "or pass a torch criterion on logits; None trains on the metric."
     raise ValueError(unknown("loss", loss, _LOSSES, otherwise))
+
+
+def trains_on_metric(loss: LossLike | None) -> bool:
+    """Whether a loss optimises the metric at a decision threshold.
+
+    Parameters
+    ----------
+    loss : str, torch criterion, class of one, functools.partial or None
+        As :func:`get_loss` takes it; None is one minus the metric.
+
+    Examples
+    --------
+    >>> from sk_anyloss.losses import AnyLoss
+    >>> from sk_anyloss.losses.registry import trains_on_metric
+    >>> [trains_on_metric(loss) for loss in (None, AnyLoss("f1"), "Hybrid", "bce")]
+    [True, True, True, False]
+    """
+    loss = spelled(loss, _LOSSES)
+    kind = loss.func if isinstance(loss, partial) else loss
+    return (
+        loss is None
+        or loss == "hybrid"
+        or (kind in (AnyLoss, Hybrid) or isinstance(loss, (AnyLoss, Hybrid)))
+    )

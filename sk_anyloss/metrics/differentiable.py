@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from sk_anyloss.metrics._cache import cached
+from sk_anyloss._cache import cached
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.derivatives import value_and_derivatives

@@ -9,7 +9,7 @@ from typing import Any
 from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.losses.steps import Step
-from sk_anyloss.training.mlp import check_hidden
+from sk_anyloss.training.network.mlp import check_hidden
 from sk_anyloss.training.schedules import CosineDecay, LearningRate
 
 __all__ = ["candidate_grid", "check_candidates", "default_candidates", "describe"]

@@ -40,7 +40,8 @@ class OutOfFold:
 
     def best_decision(self, log_odds: np.ndarray) -> Decision:
         """The decision that is best for the metric on all of them."""
-        return Decision(best_threshold(self.metric, log_odds, self.target, self.weight)[0])
+        found = best_threshold(self.metric, log_odds, self.target, self.weight)
+        return Decision(found[0])
 
     def nested_margin(self, log_odds: np.ndarray) -> np.ndarray:
         """Margins to a threshold that was tuned on the samples of all other folds.

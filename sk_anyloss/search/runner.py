@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from sk_anyloss._names import spelled
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import AtLeast, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import Trial, run_trials
-from sk_anyloss.training.source import Matrix
+from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["Runner"]
 
@@ -138,7 +138,7 @@ class Runner:
             return True
         if trial is None or trial.params.get("class_weight", self.class_weight):
             return False  # Class weights already move the threshold.
-        return spelled(trial.params.get("loss"), ["hybrid"]) not in (None, "hybrid")
+        return not trains_on_metric(trial.params.get("loss"))
 
     def _print(self, trial: Trial) -> None:
         if trial.error:

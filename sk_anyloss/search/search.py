@@ -38,9 +38,9 @@ from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import results_table, score_trials
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.trials import Trial, positive_margin
-from sk_anyloss.training.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
+from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
+from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
-from sk_anyloss.training.source import Matrix
 
 __all__ = ["AnyLossClassifierCV"]
 

@@ -16,7 +16,7 @@ from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.candidates import describe
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.training.source import Matrix
+from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["Trial", "positive_margin", "run_trials"]
 

@@ -14,15 +14,15 @@ from skorch.utils import to_numpy, to_tensor
 from torch import Tensor
 
 from sk_anyloss._compat import set_training
-from sk_anyloss.losses.base import Loss, Statistics, align
+from sk_anyloss.losses.base import AnyStatistics, Loss, align
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, ratio
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.confusion import confusion
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.training.batches import Chunk
-from sk_anyloss.training.closed_form import ClosedForm, supports
-from sk_anyloss.training.sparse import SparseStack, sparse_tensor
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.data.sparse import SparseStack, sparse_tensor
+from sk_anyloss.training.network.closed_form import ClosedForm, supports
 
 __all__ = ["BatchSteps", "Input", "Labels"]
 
@@ -166,7 +166,7 @@ class BatchSteps(NeuralNet):
             return self.criterion_.of_batch(logits, ClassWeights.of(y, weight))
 
     @torch.no_grad()
-    def _statistics(self, logits: Tensor, y: Labels, X: Input) -> Statistics:
+    def _statistics(self, logits: Tensor, y: Labels, X: Input) -> AnyStatistics:
         """What the loss sums over the samples of a batch."""
         logits, y, weight = align(logits, *self._labels(y, X))
         if not isinstance(self.criterion_, Loss):
@@ -177,7 +177,7 @@ class BatchSteps(NeuralNet):
             samples = ClassWeights.of(y, weight)
             return self.criterion_.statistics(logits.unsqueeze(0), samples)[0]
 
-    def _loss_of(self, S: Statistics) -> float:
+    def _loss_of(self, S: AnyStatistics) -> float:
         """The loss that belongs to the statistics."""
         if isinstance(self.criterion_, Loss):
             return float(self.criterion_.value_and_grad(S)[0])

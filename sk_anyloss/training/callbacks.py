@@ -129,7 +129,7 @@ class StopOnScore(Callback):
     >>> from skorch.dataset import ValidSplit
     >>> from sk_anyloss import AnyLossNet
     >>> from sk_anyloss.training.callbacks import StopOnScore
-    >>> from sk_anyloss.training.mlp import MLP
+    >>> from sk_anyloss.training.network.mlp import MLP
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> net = AnyLossNet(
     ...     MLP(2, random_state=0),

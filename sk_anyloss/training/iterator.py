@@ -15,15 +15,15 @@ from skorch.utils import multi_indexing
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from sk_anyloss.training.batches import (
+from sk_anyloss.training.data.batches import (
     batch_bounds,
     resolve_batch_size,
     stratified_order,
 )
-from sk_anyloss.training.dataset import SubsetDataset
-from sk_anyloss.training.mlp import MLP
-from sk_anyloss.training.source import Index, Source, as_source, as_tensor
-from sk_anyloss.training.stacked_batches import Group, StackedBatches
+from sk_anyloss.training.data.dataset import SubsetDataset
+from sk_anyloss.training.data.source import Index, Source, as_source, as_tensor
+from sk_anyloss.training.data.stacked_batches import Group, StackedBatches
+from sk_anyloss.training.network.mlp import MLP
 
 __all__ = ["Batches"]
 
@@ -42,7 +42,7 @@ class Batches:
         A :class:`skorch.dataset.Dataset`, or any other with a length.
     batch_size : int, float or 'auto', default='auto'
         The most samples in a batch, as
-        :func:`sk_anyloss.training.batches.resolve_batch_size` takes it.
+        :func:`sk_anyloss.training.data.batches.resolve_batch_size` takes it.
     rng : numpy.random.Generator, default=None
         If given, every pass goes over the samples in a new random order, stratified
         by the labels. If None, the samples come in their own order.

@@ -16,9 +16,9 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from sk_anyloss.losses.precision import full_precision
-from sk_anyloss.training.batches import Chunk
-from sk_anyloss.training.closed_form import ClosedForm
-from sk_anyloss.training.parameters import get_stepper
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.network.closed_form import ClosedForm
+from sk_anyloss.training.network.stacked_parameters import get_stepper
 
 if TYPE_CHECKING:
     from sk_anyloss.training.net import AnyLossNet

@@ -27,16 +27,16 @@ from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
 from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.training.batch_steps import BatchSteps
-from sk_anyloss.training.batches import Chunk, resolve_batch_size
 from sk_anyloss.training.callbacks import QuietPrintLog
-from sk_anyloss.training.closed_form import supports
-from sk_anyloss.training.dataset import SubsetDataset
+from sk_anyloss.training.data.batches import Chunk, resolve_batch_size
+from sk_anyloss.training.data.dataset import SubsetDataset
+from sk_anyloss.training.data.source import Source
+from sk_anyloss.training.data.sparse import can_fold, chunk_samples, is_thin
 from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
-from sk_anyloss.training.mlp import MLP
-from sk_anyloss.training.parameters import needs_closure
-from sk_anyloss.training.source import Source
-from sk_anyloss.training.sparse import can_fold, chunk_samples, is_thin
+from sk_anyloss.training.network.closed_form import supports
+from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.network.stacked_parameters import needs_closure
 from sk_anyloss.training.threads import single_thread
 
 __all__ = ["AnyLossNet"]
@@ -87,7 +87,7 @@ class AnyLossNet(ClassifierMixin, BatchSteps):
     max_epochs : int, default=100
         Number of passes over the training data.
     batch_size : int, float or 'auto', default='auto'
-        As in :func:`sk_anyloss.training.batches.resolve_batch_size`.
+        As in :func:`sk_anyloss.training.data.batches.resolve_batch_size`.
     train_split : callable or None, default=None
         How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
     random_state : int or None, default=None

@@ -23,20 +23,20 @@ from torch import nn
 
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.differentiable import NotFiniteError
-from sk_anyloss.training.batches import resolve_batch_size
 from sk_anyloss.training.callbacks import (
     EarlyStopping,
     QuietPrintLog,
     SetLearningRate,
     StopOnScore,
 )
-from sk_anyloss.training.dataset import Subset
+from sk_anyloss.training.data.batches import resolve_batch_size
+from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.source import Source, as_tensor
+from sk_anyloss.training.data.stacked_batches import CHUNK_SIZE, Group, StackedBatches
 from sk_anyloss.training.loop import Lockstep, Run, run_epochs
 from sk_anyloss.training.net import AnyLossNet, restored_net_on_error
-from sk_anyloss.training.parameters import has_flat_step
+from sk_anyloss.training.network.stacked_parameters import has_flat_step
 from sk_anyloss.training.schedules import LearningRate, initial_rate
-from sk_anyloss.training.source import Source, as_tensor
-from sk_anyloss.training.stacked_batches import CHUNK_SIZE, Group, StackedBatches
 from sk_anyloss.training.threads import single_thread
 
 __all__ = ["Task", "train"]
@@ -67,7 +67,7 @@ class Task:
     lr : float or CosineDecay
         Learning rate.
     batch_size : int, float or 'auto'
-        As :func:`sk_anyloss.training.batches.resolve_batch_size` takes it.
+        As :func:`sk_anyloss.training.data.batches.resolve_batch_size` takes it.
     early_stopping : EarlyStopping
         Patience and tolerance, if samples are held out.
     verbose : int, default=0

@@ -59,7 +59,7 @@ Y = (X[:, 0] > 0.5).astype(int)
             {"class_weight": {0: 1, 1: -1}},
             r"class_weight must be finite and not negative",
         ),
-        ({"class_weight": {0: 0, 1: 0}}, r"leaves no row any weight"),
+        ({"class_weight": {0: 0, 1: 0}}, r"leaves no sample any weight"),
         ({"L": None}, r"L must be positive and finite, got None"),
         ({"optimizer": 5}, r"Unknown optimizer 5\. Known: adam"),
         ({"step": None}, r"Unknown step None\. Known: cosine"),
@@ -168,10 +168,10 @@ def test_scoring_before_fitting():
         AnyLossClassifier().score(X, Y)
 
 
-def test_early_stopping_needs_two_rows_of_each_class():
+def test_early_stopping_needs_two_samples_of_each_class():
     y = (np.arange(40) == 0).astype(int)
     with pytest.raises(
-        ValueError, match=r"two rows of each class.*early_stopping=False"
+        ValueError, match=r"two samples of each class.*early_stopping=False"
     ):
         AnyLossClassifier(early_stopping=True).fit(X, y)
 

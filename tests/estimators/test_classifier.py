@@ -691,7 +691,7 @@ def test_a_full_batch_in_pieces_is_the_same_model(params, imbalanced, monkeypatc
     weight = np.random.default_rng(0).random(300)
     settings = {"batch_size": 1.0, "max_epochs": 30, "lr": 0.05, **params}
     whole = fit(X, y, sample_weight=weight, **settings)
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 100)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.CHUNK_SIZE", 100)
     pieces = fit(X, y, sample_weight=weight, **settings)
     np.testing.assert_allclose(
         whole.decision_function(X), pieces.decision_function(X), **SAME_MODEL

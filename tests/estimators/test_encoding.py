@@ -11,9 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier, fit_stack
 from sk_anyloss.estimators.encoding import fit_encoding
-from sk_anyloss.training.dataset import Subset
-from sk_anyloss.training.mlp import MLP
-from sk_anyloss.training.source import as_source
+from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.source import as_source
+from sk_anyloss.training.network.mlp import MLP
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(200, 5, weights=[0.7], flip_y=0.1, random_state=0)

@@ -1,5 +1,7 @@
 """A stack of fits: each member is the estimator fitted alone, to rounding."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,8 +118,8 @@ KINDS = [
     {"L": 5},
     {"loss": "weighted_bce"},
     {"L": 20, "metric": "mcc"},
-    {"loss": AnyLoss("f1", threshold=[0.3, 0.6])},
-    {"loss": AnyLoss("f1", decay=0.5)},
+    {"loss": partial(AnyLoss, threshold=[0.3, 0.6])},
+    {"loss": partial(AnyLoss, decay=0.5)},
     {"loss": "hybrid"},
 ]
 
@@ -131,7 +133,7 @@ def test_losses_of_all_kinds_are_stacked(stacks, batch_size):
 
 
 def test_losses_of_all_kinds_in_pieces(stacks, monkeypatch):
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 2000)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.CHUNK_SIZE", 2000)
     X, y = DATA
     kinds = [*KINDS[:3], {"loss": "pairs", "metric": "roc_auc"}]
     models = [model(batch_size=300, **kind) for kind in kinds]
@@ -169,7 +171,11 @@ UNLIKE = {
     "identity": [{"step": "identity", "metric": metric} for metric in ("f1", "f2")],
     "thresholds": [{"step": "linear", "threshold": t} for t in (0.3, 0.6)],
     "several thresholds": [
-        {"step": "linear", "threshold": [t, 0.6], "metric": metric}
+        {
+            "step": "linear",
+            "loss": partial(AnyLoss, threshold=[t, 0.6]),
+            "metric": metric,
+        }
         for t, metric in ((0.3, "f1"), (0.5, "gmean"))
     ],
     "curve": [{"metric": "average_precision", "L": L} for L in (5, 20)],

@@ -22,7 +22,7 @@ from sk_anyloss.losses import AnyLoss, Pairs
 from sk_anyloss.losses.steps import get_step
 from sk_anyloss.metrics import AtLeast, curve_names, get_metric
 from sk_anyloss.metrics.curves import counts_at_every_score
-from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.network.mlp import MLP
 
 every_curve = pytest.mark.parametrize("name", curve_names())
 REFERENCE = {
@@ -185,7 +185,7 @@ def test_positive_class_may_be_the_first(name):
 def test_early_stopping_monitors_the_area_of_all_held_out_samples(
     name, weighted, monkeypatch
 ):
-    monkeypatch.setattr("sk_anyloss.training.sparse.CHUNK_SAMPLES", 7)
+    monkeypatch.setattr("sk_anyloss.training.data.sparse.CHUNK_SAMPLES", 7)
     X, y = training_set()
     w = np.random.default_rng(1).random(300) if weighted else None
     model = AnyLossClassifier(
@@ -193,7 +193,7 @@ def test_early_stopping_monitors_the_area_of_all_held_out_samples(
         early_stopping=EarlyStopping(validation_fraction=0.3, patience=3),
     )  # fmt: skip
     model.fit(X, y, w)
-    held_out = model._prepare(y, w, X.dtype).held_out
+    held_out = model._plan(y, w, X.dtype).held_out
     index, weight = held_out.rows, held_out.weight
     best = max(model.validation_scores_)
     score = metric_score(

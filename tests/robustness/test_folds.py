@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.baselines import get_baseline, tuned_threshold
 
-QUICK = {"hidden": [()], "bins": [None], "max_epochs": 10, "n_best": 1}
+QUICK = {"hidden": [()], "max_epochs": 10, "n_best": 1}
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,6 @@ QUICK = {"max_epochs": 5, "random_state": 0}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("output_bias", np.inf),
-        ("output_bias", np.nan),
-        ("output_bias", "Prior"),
         ("pos_label", [1]),
         ("random_state", -1),
         ("random_state", 0.5),
@@ -42,17 +39,12 @@ def test_the_classifier_names_a_wrong_parameter_and_its_value(name, value):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("Ls", 5),
-        ("lrs", 0.1),
-        ("bins", 8),
         ("hidden", 5),
         ("hidden", (32, 32)),
-        ("steps", "sigmoid"),
         ("candidates", {"L": 5}),
         ("candidates", [5]),
         ("candidates", 5),
         ("ensemble", "False"),
-        ("cross_entropy", "False"),
         ("tune_threshold", "yes"),
         ("n_best", 0),
         ("n_best", True),

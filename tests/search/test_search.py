@@ -307,7 +307,7 @@ def test_more_folds_than_positives():
         model = search().fit(X[few], Y[few])
     assert model.scores_.shape[1] == 2
     one = np.flatnonzero((Y == 0) | (np.cumsum(Y) <= 1))
-    with pytest.raises(ValueError, match="at least two rows of each class"):
+    with pytest.raises(ValueError, match="at least two samples of each class"):
         search().fit(X[one], Y[one])
 
 
@@ -315,7 +315,7 @@ def test_a_search_that_finds_nothing_says_so():
     rng = np.random.default_rng(0)
     noise = np.ones((60, 2))
     labels = (rng.random(60) < 0.3).astype(int)
-    with pytest.warns(ConvergenceWarning, match="for every row that was left out"):
+    with pytest.warns(ConvergenceWarning, match="for every sample that was left out"):
         search(metric="accuracy", hidden=[()]).fit(noise, labels)
 
 

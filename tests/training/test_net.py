@@ -33,7 +33,7 @@ from sk_anyloss.losses import (
     WeightedBCE,
 )
 from sk_anyloss.losses.steps import Sigmoid
-from sk_anyloss.training.mlp import MLP
+from sk_anyloss.training.network.mlp import MLP
 from tests.tolerances import SAME_MODEL
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from sk_anyloss.metrics._cache import cached
+from sk_anyloss._cache import cached
 
 __all__ = ["Step", "Threshold"]
 

@@ -6,9 +6,9 @@ import scipy.sparse
 import torch
 from skorch.dataset import Dataset
 
+from sk_anyloss.training.data.stacked_batches import Group, StackedBatches
 from sk_anyloss.training.iterator import Batches
-from sk_anyloss.training.mlp import MLP
-from sk_anyloss.training.stacked_batches import Group, StackedBatches
+from sk_anyloss.training.network.mlp import MLP
 
 
 def problem(n=40, d=3, positives=0.3):
@@ -37,8 +37,8 @@ def epoch_of(batches):
 def test_they_are_the_same_batches_standardised(
     kind, weighted, block, chunk, monkeypatch
 ):
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.BLOCK_SIZE", block)
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", chunk)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.BLOCK_SIZE", block)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.CHUNK_SIZE", chunk)
     X, y, w = problem()
     X = X.astype(np.float32 if kind == "float32" else np.float64)
     mean, scale = X.mean(0), X.std(0)
@@ -84,11 +84,11 @@ def test_one_batch_is_gathered_once(monkeypatch):
 
 
 def test_they_hold_little_more_than_a_block(monkeypatch):
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.BLOCK_SIZE", 300)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.BLOCK_SIZE", 300)
     X, y, _ = problem(1000)
     batches = StackedBatches(torch.from_numpy(X), [Group(y)], 50, 2, torch.float64)
     assert batches.buffers[0].numel() <= 300
-    monkeypatch.setattr("sk_anyloss.training.stacked_batches.CHUNK_SIZE", 90)
+    monkeypatch.setattr("sk_anyloss.training.data.stacked_batches.CHUNK_SIZE", 90)
     batches = StackedBatches(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
     assert batches.buffers[0].numel() <= 90
     assert len(next(iter(batches))) == 34

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from sk_anyloss.training.batches import Chunk
-from sk_anyloss.training.mlp import ACTIVATIONS, MLP, WeightedBatchNorm
-from sk_anyloss.training.parameters import FlatModules
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.network.mlp import ACTIVATIONS, MLP, WeightedBatchNorm
+from sk_anyloss.training.network.stacked_parameters import FlatModules
 
 __all__ = ["Layers", "Norm", "Workspace"]
 

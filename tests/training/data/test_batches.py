@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_anyloss.training.batches import resolve_batch_size, stratified_order
+from sk_anyloss.training.data.batches import resolve_batch_size, stratified_order
 
 
 @pytest.mark.parametrize("size", [0, -1, 0.0, 1.5, True, "all", None])

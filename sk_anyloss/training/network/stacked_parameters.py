@@ -287,7 +287,7 @@ def has_flat_step(optimizer: torch.optim.Optimizer) -> bool:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.training.parameters import has_flat_step
+    >>> from sk_anyloss.training.network.stacked_parameters import has_flat_step
     >>> parameters = [torch.nn.Parameter(torch.zeros(2))]
     >>> has_flat_step(torch.optim.Adam(parameters))
     True

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.training.batches import Chunk, batch_bounds, stratified_order
-from sk_anyloss.training.source import Index, Matrix, Source, as_source, as_tensor
-from sk_anyloss.training.sparse import SparseStack, can_fold
+from sk_anyloss.training.data.batches import Chunk, batch_bounds, stratified_order
+from sk_anyloss.training.data.source import Index, Matrix, Source, as_source, as_tensor
+from sk_anyloss.training.data.sparse import SparseStack, can_fold
 
 __all__ = ["CHUNK_SIZE", "Group", "StackedBatches"]
 
@@ -42,7 +42,7 @@ class Group:
         How to standardise them.
     bin_features : tensor of int or None
         Features of the bins of a piecewise-linear encoding, as in
-        :class:`sk_anyloss.training.mlp.MLP`; the same for all groups.
+        :class:`sk_anyloss.training.network.mlp.MLP`; the same for all groups.
     """
 
     target: np.ndarray
@@ -95,7 +95,7 @@ class StackedBatches:
     --------
     >>> import numpy as np
     >>> import torch
-    >>> from sk_anyloss.training.stacked_batches import Group, StackedBatches
+    >>> from sk_anyloss.training.data.stacked_batches import Group, StackedBatches
     >>> X, y = torch.arange(10.0).reshape(5, 2), np.array([0, 1, 0, 1, 0])
     >>> batches = StackedBatches(X, [Group(y)], 2, width=2, dtype=torch.float32)
     >>> [batch[0].X.shape for batch in batches]

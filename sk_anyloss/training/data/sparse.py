@@ -31,7 +31,7 @@ def chunk_samples(numbers: int) -> int:
 
     Examples
     --------
-    >>> from sk_anyloss.training.sparse import chunk_samples
+    >>> from sk_anyloss.training.data.sparse import chunk_samples
     >>> chunk_samples(30), chunk_samples(50_000)
     (16384, 41)
     """
@@ -48,7 +48,7 @@ def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from sk_anyloss.training.sparse import is_thin
+    >>> from sk_anyloss.training.data.sparse import is_thin
     >>> is_thin(csr_array(np.eye(500))), is_thin(csr_array(np.ones((5, 500))))
     (True, False)
     """
@@ -67,7 +67,7 @@ def can_fold(mean: Tensor | None, scale: Tensor | None) -> bool:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.training.sparse import can_fold
+    >>> from sk_anyloss.training.data.sparse import can_fold
     >>> one = torch.ones(1)
     >>> can_fold(one, one), can_fold(1e6 * one, one), can_fold(None, None)
     (True, False, True)
@@ -83,7 +83,7 @@ def sparse_tensor(X: csr_array, device: torch.device | None = None) -> Tensor:
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from sk_anyloss.training.sparse import sparse_tensor
+    >>> from sk_anyloss.training.data.sparse import sparse_tensor
     >>> sparse_tensor(csr_array([[0.0, 2.0], [1.0, 0.0]])).to_dense()
     tensor([[0., 2.],
             [1., 0.]], dtype=torch.float64)
@@ -115,7 +115,7 @@ class SparseStack:
     --------
     >>> import torch
     >>> from scipy.sparse import csr_array
-    >>> from sk_anyloss.training.sparse import SparseStack
+    >>> from sk_anyloss.training.data.sparse import SparseStack
     >>> X = SparseStack([csr_array([[0.0, 2.0], [1.0, 0.0]])], torch.ones(1, 1, 2))
     >>> X.product(torch.zeros(1, 1), torch.tensor([[1.0, 10.0]]), torch.empty(1, 2))
     tensor([[ 9., -10.]])

@@ -90,7 +90,7 @@ def activation_names() -> list[str]:
 
     Examples
     --------
-    >>> from sk_anyloss.training.mlp import activation_names
+    >>> from sk_anyloss.training.network.mlp import activation_names
     >>> activation_names()
     ['gelu', 'leaky_relu', 'relu', 'sigmoid', 'silu', 'tanh']
     """
@@ -102,7 +102,7 @@ def check_hidden(hidden: Any) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> from sk_anyloss.training.mlp import check_hidden
+    >>> from sk_anyloss.training.network.mlp import check_hidden
     >>> check_hidden([16, 8])
     (16, 8)
     """
@@ -223,7 +223,7 @@ class MLP(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.training.mlp import MLP
+    >>> from sk_anyloss.training.network.mlp import MLP
     >>> MLP(3, hidden=(4,), random_state=0)(torch.zeros(5, 3)).shape
     torch.Size([5])
     """

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from sk_anyloss.training.mlp import (
+from sk_anyloss.training.network.mlp import (
     MLP,
     WeightedBatchNorm,
     activation_names,

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from sk_anyloss.losses import AnyLoss
-from sk_anyloss.training.batches import Chunk
-from sk_anyloss.training.closed_form import ClosedForm, supports
-from sk_anyloss.training.mlp import MLP, activation_names
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.network.closed_form import ClosedForm, supports
+from sk_anyloss.training.network.mlp import MLP, activation_names
 from tests.losses.losses_to_test import ALL_LOSSES, NAMED, SPECIAL
 
 

@@ -6,7 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from sk_anyloss.training.parameters import FlatModules, get_stepper, needs_closure
+from sk_anyloss.training.network.stacked_parameters import (
+    FlatModules,
+    get_stepper,
+    needs_closure,
+)
 
 OPTIMIZERS = {
     "adam": lambda p, lr: torch.optim.Adam(p, lr=lr),

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.utils import gen_batches
 from skorch.dataset import Dataset
 
-from sk_anyloss.training.source import Matrix, Source, as_source
-from sk_anyloss.training.sparse import chunk_samples
+from sk_anyloss.training.data.source import Matrix, Source, as_source
+from sk_anyloss.training.data.sparse import chunk_samples
 
 __all__ = ["Subset", "SubsetDataset"]
 
@@ -91,7 +91,7 @@ class SubsetDataset(Dataset):
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.training.dataset import SubsetDataset
+    >>> from sk_anyloss.training.data.dataset import SubsetDataset
     >>> from sk_anyloss.training.iterator import Batches
     >>> data = SubsetDataset(np.eye(4), np.array([0, 1]), index=np.array([3, 1]))
     >>> [batch["X"].argmax(1).tolist() for batch, y in Batches(data, batch_size=2)]

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.training.sparse import SparseStack
+from sk_anyloss.training.data.sparse import SparseStack
 
 __all__ = ["Chunk", "batch_bounds", "resolve_batch_size", "stratified_order"]
 
@@ -75,7 +75,7 @@ def resolve_batch_size(batch_size: int | float | str, n: int) -> int:
 
     Examples
     --------
-    >>> from sk_anyloss.training.batches import resolve_batch_size
+    >>> from sk_anyloss.training.data.batches import resolve_batch_size
     >>> [resolve_batch_size("auto", n) for n in (150, 1_000, 20_000, 1_000_000)]
     [64, 64, 1000, 5000]
     >>> [resolve_batch_size(size, 1_000) for size in (0.25, 1.0, 32)]
@@ -103,7 +103,7 @@ def batch_bounds(n: int, n_batches: int) -> list[int]:
 
     Examples
     --------
-    >>> from sk_anyloss.training.batches import batch_bounds
+    >>> from sk_anyloss.training.data.batches import batch_bounds
     >>> batch_bounds(10, 3)
     [0, 3, 6, 10]
     """
@@ -119,7 +119,7 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.training.batches import stratified_order
+    >>> from sk_anyloss.training.data.batches import stratified_order
     >>> y = np.array([1, 1, 0, 0, 0, 0, 0, 0])
     >>> order = stratified_order(y, np.random.default_rng(0))
     >>> int(y[order][:4].sum()), int(y[order][4:].sum())

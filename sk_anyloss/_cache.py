@@ -25,7 +25,7 @@ def cached(function: Callable[[*Arguments], Result]) -> Callable[[*Arguments], R
 
     Examples
     --------
-    >>> from sk_anyloss.metrics._cache import cached
+    >>> from sk_anyloss._cache import cached
     >>> cached(sum)([1, 2])  # A list cannot be hashed.
     3
     """

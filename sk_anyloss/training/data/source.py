@@ -15,7 +15,7 @@ import torch
 from scipy.sparse import csr_array, csr_matrix, issparse
 from torch import Tensor
 
-from sk_anyloss.training.sparse import is_thin
+from sk_anyloss.training.data.sparse import is_thin
 
 __all__ = ["Index", "Matrix", "Source", "as_source", "as_tensor"]
 
@@ -118,7 +118,7 @@ def as_source(X: Matrix | Source) -> Source:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from sk_anyloss.training.source import as_source
+    >>> from sk_anyloss.training.data.source import as_source
     >>> as_source(csr_array(np.eye(3))).dense(slice(1, 2))
     tensor([[0., 1., 0.]], dtype=torch.float64)
     """
@@ -133,7 +133,7 @@ def as_tensor(array: np.ndarray) -> Tensor:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.training.source import as_tensor
+    >>> from sk_anyloss.training.data.source import as_tensor
     >>> as_tensor(np.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sk_anyloss.losses.base import Loss, Statistics
+from sk_anyloss.losses.base import AnyStatistics, Loss
 from sk_anyloss.losses.stacked import stack_losses
 from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.training.batches import Chunk
-from sk_anyloss.training.layers import Layers, Norm, Workspace
-from sk_anyloss.training.mlp import ACTIVATIONS, MLP
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.network.layers import Layers, Norm, Workspace
+from sk_anyloss.training.network.mlp import ACTIVATIONS, MLP
 
 __all__ = ["ClosedForm", "supports"]
 
@@ -33,9 +33,9 @@ def supports(module: nn.Module, criterion: nn.Module) -> bool:
 
     Examples
     --------
-    >>> from sk_anyloss.training.closed_form import supports
+    >>> from sk_anyloss.training.network.closed_form import supports
     >>> from sk_anyloss.losses import AnyLoss
-    >>> from sk_anyloss.training.mlp import MLP
+    >>> from sk_anyloss.training.network.mlp import MLP
     >>> supports(MLP(3), AnyLoss("f1"))
     True
     >>> supports(MLP(3, activation=lambda x: x), AnyLoss("f1"))
@@ -67,10 +67,10 @@ class ClosedForm(Layers):
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.training.batches import Chunk
-    >>> from sk_anyloss.training.closed_form import ClosedForm
+    >>> from sk_anyloss.training.data.batches import Chunk
+    >>> from sk_anyloss.training.network.closed_form import ClosedForm
     >>> from sk_anyloss.losses import BCE
-    >>> from sk_anyloss.training.mlp import MLP
+    >>> from sk_anyloss.training.network.mlp import MLP
     >>> module = MLP(2, hidden=(), dtype=torch.float64)
     >>> X = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
     >>> y = torch.tensor([0.0, 1.0], dtype=torch.float64)
@@ -89,9 +89,9 @@ class ClosedForm(Layers):
         modules = [modules] if isinstance(modules, MLP) else modules
         criteria = [criteria] if isinstance(criteria, Loss) else criteria
         super().__init__(modules, n_groups)
-        self.criterion = stack_losses(criteria, n_groups, self.flat.values)
+        self.criterion: Any = stack_losses(criteria, n_groups, self.flat.values)
 
-    def __call__(self, batch: Sequence[Chunk]) -> tuple[Value, Tensor, Statistics]:
+    def __call__(self, batch: Sequence[Chunk]) -> tuple[Value, Tensor, AnyStatistics]:
         """Loss, logits and statistics of a batch; gradients go into ``.grad``.
 
         To be called where autograd is off, under :class:`torch.no_grad`.
@@ -123,12 +123,12 @@ class ClosedForm(Layers):
         self.backward(chunk, spaces, self.norm_gradient)
         return loss, logits, S
 
-    def _value_and_grad(self, S: Statistics) -> tuple[Value, Any]:
+    def _value_and_grad(self, S: AnyStatistics) -> tuple[Value, Any]:
         """Loss and derivative of the statistics, at their average over batches."""
         criterion = self.criterion
         return criterion.value_and_grad(criterion.average(criterion.reduce(S)))
 
-    def _in_chunks(self, batch: Sequence[Chunk]) -> tuple[Value, Tensor, Statistics]:
+    def _in_chunks(self, batch: Sequence[Chunk]) -> tuple[Value, Tensor, AnyStatistics]:
         """What ``__call__`` does, never holding more than one chunk of the batch.
 
         Exact: everything that the gradient has to know of the whole batch is a sum
@@ -176,8 +176,8 @@ class ClosedForm(Layers):
 
     def _loss_in_chunks(
         self, batch: Sequence[Chunk], logits: Iterable[Tensor]
-    ) -> tuple[Value, Statistics, Callable[[int, Workspace], None]]:
-        """Loss and statistics of all chunks, and what writes the gradient of chunk i."""
+    ) -> tuple[Value, AnyStatistics, Callable[[int, Workspace], None]]:
+        """Loss and statistics of all chunks, and what writes the gradient of one."""
         loss = self.criterion
         if loss.is_additive:
             parts = zip(logits, batch, strict=True)

@@ -1,0 +1,1 @@
+"""The multi-layer perceptron, and its gradient in closed form for K of them."""
