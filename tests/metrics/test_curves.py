@@ -194,7 +194,7 @@ def test_early_stopping_monitors_the_area_of_all_held_out_samples(
     )  # fmt: skip
     model.fit(X, y, w)
     held_out = model._plan(y, w, X.dtype).held_out
-    index, weight = held_out.rows, held_out.weight
+    index, weight = held_out.index, held_out.weight
     best = max(model.validation_scores_)
     score = metric_score(
         y[index], model.decision_function(X[index]), metric=name, sample_weight=weight
