@@ -126,7 +126,10 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
             decisions = torch.cat([decisions for decisions, _ in found])
             derivatives = torch.stack([derivative for _, derivative in found])
         # From (thresholds and decisions, models, classes) to the confusion tensor.
-        M = samples.sums(decisions).unflatten(0, (-1, 2)).permute(0, 2, 3, 1)
+        sums = samples.sums(decisions)
+        if len(found) == 1:
+            return sums.permute(1, 2, 0).unsqueeze(0), derivatives
+        M = sums.unflatten(0, (-1, 2)).permute(0, 2, 3, 1)
         return M, derivatives
 
     def average(self, S: Tensor) -> Tensor:
