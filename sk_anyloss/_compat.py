@@ -6,9 +6,12 @@ here only where no public one exists, and is optional.
 
 from __future__ import annotations
 
+import ctypes
 import numbers
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_sample_weight",
     "fused_adam",
+    "mkl_set_num_threads_local",
     "raise_for_unrouted",
     "routing_enabled",
     "set_training",
@@ -65,6 +69,38 @@ def fused_adam(
     # Callers have imported torch; this module must not, for stored models.
     name = "_fused_adamw_" if decoupled else "_fused_adam_"
     return getattr(sys.modules["torch"], name, None)
+
+
+@cache
+def mkl_set_num_threads_local(torch_file: str) -> Callable[[int], int] | None:
+    """MKL's function that sets the number of threads of the calling thread.
+
+    Parameters
+    ----------
+    torch_file : str
+        ``torch.__file__``, beside which MKL is.
+
+    Returns
+    -------
+    set_local : callable or None
+        From the new number, 0 for that of the process, to the one before; None where
+        torch is built without MKL.
+
+    Examples
+    --------
+    >>> from sk_anyloss._compat import mkl_set_num_threads_local
+    >>> import torch
+    >>> set_local = mkl_set_num_threads_local(torch.__file__)
+    >>> set_local is None or set_local(set_local(1)) == 1
+    True
+    """
+    folder = Path(torch_file).parent / "lib"
+    for path in folder.glob("*torch_cpu*"):
+        try:
+            return ctypes.CDLL(str(path)).MKL_Set_Num_Threads_Local
+        except (OSError, AttributeError):
+            continue
+    return None
 
 
 def set_training(owner: object, training: bool) -> None:

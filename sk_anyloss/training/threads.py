@@ -10,6 +10,8 @@ from functools import cache
 import torch
 from threadpoolctl import ThreadpoolController
 
+from sk_anyloss._compat import mkl_set_num_threads_local
+
 __all__ = ["single_thread"]
 
 _lock = threading.Lock()
@@ -50,10 +52,29 @@ def single_thread() -> Iterator[None]:
         return
     with _controller().limit(limits=1, user_api="openmp"):
         if torch.get_num_threads() == 1:
-            yield
+            with _single_mkl_thread():
+                yield
             return
     with _single_thread_for_all():
         yield
+
+
+@contextmanager
+def _single_mkl_thread() -> Iterator[None]:
+    """Keep MKL to one thread too, for the calling Python thread only.
+
+    MKL follows OpenMP's number of threads until somebody calls
+    ``torch.set_num_threads``, and from then on its own.
+    """
+    set_local = mkl_set_num_threads_local(torch.__file__)
+    if set_local is None:
+        yield
+        return
+    before = set_local(1)
+    try:
+        yield
+    finally:
+        set_local(before)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """One thread for a fit where torch keeps one number of threads for all."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -43,3 +44,24 @@ def test_an_error_inside_gives_the_threads_back(three_threads):
     with pytest.raises(KeyError), threads.single_thread():
         raise KeyError
     assert torch.get_num_threads() == 3
+
+
+def mkl_threads():
+    found = re.search(
+        r"mkl_get_max_threads\(\) : (\d+)", torch.__config__.parallel_info()
+    )
+    if found is None:
+        pytest.skip("torch is built without MKL")
+    return int(found[1])
+
+
+def test_mkl_keeps_to_one_thread_after_torch_was_given_a_number():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        torch.set_num_threads(2)
+        with threads.single_thread():
+            assert mkl_threads() == 1
+        assert mkl_threads() == 2
+    finally:
+        torch.set_num_threads(before)
