@@ -119,18 +119,12 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     def statistics(
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Tensor, Tensor]:
+        if len(self.thresholds) == 1:  # Without copies.
+            decisions, derivative = self.step.decide(logits, self.thresholds[0])
+            return samples.confusion(decisions), derivative
         found = [self.step.decide(logits, t) for t in self.thresholds]
-        if len(found) == 1:
-            decisions, derivatives = found[0][0], found[0][1]
-        else:
-            decisions = torch.cat([decisions for decisions, _ in found])
-            derivatives = torch.stack([derivative for _, derivative in found])
-        # From (thresholds and decisions, models, classes) to the confusion tensor.
-        sums = samples.sums(decisions)
-        if len(found) == 1:
-            return sums.permute(1, 2, 0).unsqueeze(0), derivatives
-        M = sums.unflatten(0, (-1, 2)).permute(0, 2, 3, 1)
-        return M, derivatives
+        M = samples.confusion(torch.cat([decisions for decisions, _ in found]))
+        return M, torch.stack([derivative for _, derivative in found])
 
     def average(self, S: Tensor) -> Tensor:
         if not self.decay:
@@ -147,18 +141,22 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     def value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, FactorsByThreshold]:
         if isinstance(self.metric, Curve):
             return self._curve_value_and_grad(S)
-        if len(S) == 1:
-            return self._matrix_value_and_grad(S[0])
-        found = [self._matrix_value_and_grad(M) for M in S]
+        is_single = self.stacked_metrics is None and S.shape[1] == 1
+        by_threshold = S.tolist() if is_single else S
+        if len(by_threshold) == 1:
+            return self._matrix_value_and_grad(by_threshold[0])
+        found = [self._matrix_value_and_grad(M) for M in by_threshold]
         fraction = 1 / len(found)
         grads = [(fraction * negs, fraction * poss) for _, (negs, poss) in found]
         return fraction * sum(loss for loss, _ in found), grads
 
-    def _matrix_value_and_grad(self, M: Tensor) -> tuple[FloatOrArray, Factors]:
+    def _matrix_value_and_grad(
+        self, M: Tensor | list[list[list[float]]]
+    ) -> tuple[FloatOrArray, Factors]:
         """Loss and factors at one threshold, from a matrix for each model."""
         try:
-            if self.stacked_metrics is None and len(M) == 1:
-                (((tn, fp), (fn, tp)),) = M.tolist()
+            if isinstance(M, list):
+                (((tn, fp), (fn, tp)),) = M
                 value, positives, negatives = self.value_and_derivatives(tn, fp, fn, tp)
                 finite = math.isfinite(value)
             else:

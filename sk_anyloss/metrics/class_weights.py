@@ -38,6 +38,8 @@ class ClassWeights:
         The table with the classes on the last axis.
     groups, n : int
         Number of groups, and of samples in each.
+    even_share : float or None
+        Fraction of each sample in the weight of its group, if it is the same for all.
 
     Examples
     --------
@@ -55,13 +57,15 @@ class ClassWeights:
         self.target = target
         self.groups, _, self.n = table.shape
         self._max_factor = torch.finfo(table.dtype).max * 1e-12
+        self.even_share = 1 / max(self.n, 1) if even else None
         self._even_fractions: Tensor | None = None
-        if even:
+        if self.even_share is not None:
             self._even_fractions = table.new_full(
-                (self.groups, self.n, 1), 1 / max(self.n, 1)
+                (self.groups, self.n, 1), self.even_share
             )
         # For a small batch, making these views at each use would take as long as the
         # arithmetic.
+        self._single_decisions = (2, self.groups)
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]
 
@@ -128,6 +132,35 @@ class ClassWeights:
         sums = torch.stack([value @ self.columns for value in grouped])
         return sums.view(*values.shape[:-1], 2)
 
+    def confusion(self, decisions: Tensor) -> Tensor:
+        """Confusion tensor of soft decisions.
+
+        Parameters
+        ----------
+        decisions : tensor of shape (T D, K, n)
+            Decisions of K models for each of D = 2 classes, at each of T thresholds.
+
+        Returns
+        -------
+        M : tensor of shape (T, K, 2, D)
+            ``M[t, k, c, d]`` is the weight of the samples of class c decided as d.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sk_anyloss.metrics.class_weights import ClassWeights
+        >>> samples = ClassWeights.of(torch.tensor([0.0, 1.0, 1.0]))
+        >>> h = torch.tensor([[0.25, 0.5, 1.0]])
+        >>> samples.confusion(torch.stack((1 - h, h)))
+        tensor([[[[0.7500, 0.2500],
+                  [0.5000, 1.5000]]]])
+        """
+        if decisions.shape[:2] == self._single_decisions:
+            # The ordinary case is one product, without a copy.
+            return torch.bmm(self.table, decisions.permute(1, 2, 0)).unsqueeze(0)
+        sums = self.sums(decisions).unflatten(0, (-1, 2))
+        return sums.permute(0, 2, 3, 1)
+
     def totals(self) -> Tensor:
         """Total weight of the two classes in each group, of shape (G, 2)."""
         return self.table.sum(-1)
@@ -147,16 +180,17 @@ class ClassWeights:
             The scaled weights.
         """
         most = self._max_factor
-        if isinstance(negatives, np.ndarray):
+        if isinstance(negatives, np.ndarray) or isinstance(positives, np.ndarray):
             factors = np.stack((negatives, positives), axis=-1).clip(-most, most)
             grouped = self.table.new_tensor(factors).view(self.groups, -1, 2)
             return torch.bmm(grouped, self.table).view(-1, self.n)
-        negative = min(max(negatives, -most), most)
-        positive = min(max(float(positives), -most), most)
-        if self._even_fractions is not None:
-            return torch.rsub(self.target, negative, alpha=negative - positive)
-        weights = self._negatives * negative
-        return weights.add_(self._positives, alpha=positive)
+        if not (-most <= negatives <= most and -most <= positives <= most):
+            negatives = min(max(negatives, -most), most)
+            positives = min(max(positives, -most), most)
+        if self.even_share is not None:
+            return torch.rsub(self.target, negatives, alpha=negatives - positives)
+        weights = self._negatives * negatives
+        return weights.add_(self._positives, alpha=positives)
 
     def targets(self, models: int) -> Tensor:
         """Labels for each of K models.

@@ -297,6 +297,8 @@ class StackedMetrics:
 
     def __call__(self, *counts: np.ndarray) -> np.ndarray:
         """Values and derivatives, of shape (3, K), for four counts of shape (K,)."""
+        if len(self.functions) == 1:
+            return _apply_to_each(self.functions[0], counts)
         table = np.stack(counts)
         result = np.empty((3, table.shape[1]))
         for function, index in zip(self.functions, self.indices, strict=True):
@@ -304,12 +306,15 @@ class StackedMetrics:
         return result
 
 
-def _apply_to_each(function: ValueAndDerivatives, counts: np.ndarray) -> np.ndarray:
-    result = np.empty((3, counts.shape[1]))
+def _apply_to_each(
+    function: ValueAndDerivatives, counts: Iterable[np.ndarray]
+) -> np.ndarray:
+    tn, fp, fn, tp = counts
+    result = np.empty((3, len(tn)))
     try:
         with np.errstate(all="ignore"):
-            result[:] = np.broadcast_arrays(*function(*counts))
+            result[0], result[1], result[2] = function(tn, fp, fn, tp)
     except (ValueError, RuntimeError):  # Its branches need single numbers.
-        for i, matrix in enumerate(counts.T):
-            result[:, i] = function(*matrix.tolist())
+        for i, matrix in enumerate(np.stack((tn, fp, fn, tp), axis=1).tolist()):
+            result[:, i] = function(*matrix)
     return result

@@ -155,26 +155,25 @@ class Lockstep:
 
     def train_epoch(self) -> None:
         """Take a step for every batch, and record the loss of the summed statistics."""
-        closed_form, criterion = self.closed_form, self.closed_form.criterion
+        closed_form, step = self.closed_form, self.stepper.step
         device = closed_form.flat.values.device
         total: Any = 0
         with torch.inference_mode(), full_precision(device):
             self.stepper.begin()
             for batch in self.batches:
                 last, _, S = closed_form(batch)
-                self.stepper.step()
+                step()
                 total = total + S
-            loss = criterion.value_and_grad(total)[0]
-        values = zip(self.runs, *map(np.atleast_1d, (loss, last)), strict=True)
-        for run, of_epoch, of_batch in values:
+            loss = closed_form.criterion.value_and_grad(total)[0]
+        losses, last_losses = np.atleast_1d(loss).tolist(), np.atleast_1d(last).tolist()
+        for run, loss, last in zip(self.runs, losses, last_losses, strict=True):
             if not run.is_stopped:
                 # skorch's checkpoints look for the loss of the last batch.
-                batches = run.net.history[-1]["batches"]
-                batches.append({"train_loss": float(of_batch)})
-                run.net.record_epoch("train", self.n_batches, float(of_epoch))
+                run.net.history[-1]["batches"].append({"train_loss": last})
+                run.net.record_epoch("train", self.n_batches, loss)
 
     def is_valid(self) -> bool:
-        """Whether the modules' parameters are still those of the closed form."""
+        """Whether the closed form still has the modules' parameters, none frozen."""
         return self.closed_form.flat.is_adopted()
 
     def release(self) -> None:
@@ -202,15 +201,14 @@ class StepByStep:
         """Train the net, by whatever way its module and callbacks allow now."""
         net, fit_params = self.run.net, self.run.fit_params
         # A callback may freeze parameters or replace them in the middle of a training.
-        if self.is_observed or not net.has_closed_form(fit_params):
-            self.release()
-            net.run_single_epoch(
-                self.iterator, True, "train", net.train_step, **fit_params
-            )
-            return
         if self.lockstep is not None and not self.lockstep.is_valid():
             self.release()
         if self.lockstep is None:
+            if self.is_observed or not net.has_closed_form(fit_params):
+                net.run_single_epoch(
+                    self.iterator, True, "train", net.train_step, **fit_params
+                )
+                return
             batches = net.closed_form_batches(self.iterator)
             self.lockstep = Lockstep([self.run], batches, len(self.iterator))
         net.set_training_mode()

@@ -240,7 +240,8 @@ class Layers:
     def norm_gradient(self, space: Workspace, chunk: Chunk) -> None:
         """Gradients of the parameters and by the input of a norm."""
         self.sum_norm_gradient(space, accumulate=False)
-        self.through_norm(space, chunk.classes.share())
+        even = chunk.classes.even_share
+        self.through_norm(space, chunk.classes.share() if even is None else even)
 
     def sum_norm_gradient(self, space: Workspace, accumulate: bool) -> None:
         """Gradients of the parameters of a norm: sums over the samples."""
@@ -253,11 +254,18 @@ class Layers:
             torch.sum(scratch, -1, keepdim=True, out=norm.gamma_grad)
             torch.sum(g, -1, keepdim=True, out=norm.beta_grad)
 
-    def through_norm(self, space: Workspace, share: Tensor) -> None:
-        """From the gradient by the output of a norm to the one by its input."""
+    def through_norm(self, space: Workspace, share: Tensor | float) -> None:
+        """From the gradient by the output of a norm to the one by its input.
+
+        ``share`` is the fraction of each sample in the weight of its group.
+        """
         norm, g, scratch = space.known_norm, space.g_group, space.scratch_group
         torch.addcmul(norm.beta_grad, space.normal, norm.gamma_grad, out=scratch)
-        g.sub_(scratch.mul_(share.mT)).mul_(norm.gamma / norm.std)
+        if isinstance(share, float):
+            g.sub_(scratch, alpha=share)
+        else:
+            g.sub_(scratch.mul_(share.mT))
+        g.mul_(norm.gamma / norm.std)
 
     def normalize_by(self, space: Workspace, chunk: Chunk) -> None:
         """Batch-normalise a layer by mean and variance that are known."""

@@ -87,14 +87,13 @@ class FlatModules:
             for name, stacked in self.buffers.items():
                 path, _, last = name.rpartition(".")
                 setattr(self.modules[k].get_submodule(path), last, stacked[k])
-        self._adopted = self._places()
+        self._adopted = [
+            (p, p.data_ptr()) for own in self.sources for p in own.values()
+        ]
 
     def is_adopted(self) -> bool:
-        """Whether the modules' parameters are still the views."""
-        return self._places() == self._adopted
-
-    def _places(self) -> list[int]:
-        return [p.data_ptr() for own in self.sources for p in own.values()]
+        """Whether the modules' parameters are still the views, and none is frozen."""
+        return all(p.data_ptr() == at and p.requires_grad for p, at in self._adopted)
 
     def release(self) -> None:
         """Give the modules tensors of their own again."""
