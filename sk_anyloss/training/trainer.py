@@ -140,17 +140,13 @@ def train(tasks: Sequence[Task]) -> None:
     alone = [
         task for task in tasks if _shape(task) is None or shared & _callback_ids(task)
     ]
-    for task in alone:
-        _train_alone(task)
-        if task.net.interrupted_:
-            raise KeyboardInterrupt  # Not only of this net.
     together = [task for task in tasks if task not in alone]
-    for stack in _stacks(together):
+    for stack in [*([[task]] for task in alone), *_stacks(together)]:
         if len(stack) == len(stack[0]) == 1:
             (task,) = stack[0]
             _train_alone(task)
             if task.net.interrupted_:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt  # Not only of this net.
         else:
             _train_together(stack)
 
@@ -193,7 +189,7 @@ def _why_not_finite(task: Task) -> str:
                 f"a factor of {spread:.3g}; bring sample_weight and class_weight "
                 "closer together."
             )
-    return f"lower the learning rate (lr={task.lr:g})."
+    return f"lower the learning rate (lr={task.lr})."
 
 
 def _train_alone(task: Task) -> None:

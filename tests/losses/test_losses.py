@@ -18,7 +18,6 @@ from sk_anyloss.losses import (
     Hybrid,
     SurrogateFBeta,
     WeightedBCE,
-    get_loss,
 )
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics import get_metric, metric_names
@@ -237,12 +236,6 @@ def test_surrogate_needs_the_rate():
     assert given_one.rate == 0.5
 
 
-def test_surrogate_is_for_f_beta_only():
-    assert get_loss("surrogate_fbeta", metric="f0.5").beta == 0.5
-    with pytest.raises(ValueError, match="F-beta scores only, but metric='gmean'"):
-        get_loss("surrogate_fbeta", metric="gmean")
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_hybrid_is_a_weighted_sum(share):
     z, y, w = batch()
@@ -369,15 +362,6 @@ def test_error_for_a_metric_that_becomes_nan_shows_the_counts():
     loss = AnyLoss(lambda tn, fp, fn, tp: tp / (tp + fn))
     with pytest.raises(ValueError, match=r"'<lambda>' is not finite at .*ratio"):
         loss(torch.zeros(2), torch.zeros(2))
-
-
-def test_losses_by_name_class_and_instance():
-    assert isinstance(get_loss("mse"), MSE)
-    assert isinstance(get_loss(BCE), BCE)
-    criterion = torch.nn.BCEWithLogitsLoss()
-    assert get_loss(criterion) is criterion
-    with pytest.raises(ValueError, match=r"Did you mean 'bce'.*None trains on"):
-        get_loss("bcee")
 
 
 def soft_counts(z, y):

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+
+from sk_anyloss import AnyLossClassifier
+from sk_anyloss.search import runner as runner_module
+from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.search.runner import Runner
+from sk_anyloss.search.trials import Trial, positive_margin, run_trials
+
+X, Y = make_classification(150, 4, weights=[0.7], class_sep=2, random_state=0)
+FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
+TEST = np.concatenate([test for _, test in FOLDS])
+BASE = AnyLossClassifier(max_epochs=5, random_state=0)
+
+
+def make_runner(metric="f1", **options):
+    pooled = OutOfFold(TEST, Y[TEST], None, [len(test) for _, test in FOLDS], metric)
+    defaults = {
+        "tune_threshold": "auto",
+        "class_weight": None,
+        "n_jobs": None,
+        "time_budget": None,
+        "verbose": 0,
+    }
+    return Runner(pooled, **{**defaults, **options})
+
+
+def run(runner, *candidates):
+    return runner.run(BASE, candidates, X, Y, FOLDS, None)
+
+
+def test_a_trial_is_the_candidate_fitted_on_each_fold():
+    params = {"hidden": (3,), "L": 10, "lr": 0.05}
+    (trial,) = run_trials(BASE, [params], X, Y, FOLDS, None)
+    for i, (train, test) in enumerate(FOLDS):
+        alone = AnyLossClassifier(max_epochs=5, random_state=0, **params)
+        alone.fit(X[train], Y[train])
+        margins = np.split(trial.log_odds, len(FOLDS))[i]
+        expected = alone.decision_function(X[test])
+        np.testing.assert_allclose(margins, expected, rtol=1e-6, atol=1e-6)
+        assert positive_margin(trial.models[i], X[test]) == pytest.approx(margins)
+
+
+def test_only_candidates_on_cross_entropy_get_a_tuned_threshold():
+    on_metric, on_entropy, weighted = run(
+        make_runner(),
+        {"hidden": ()},
+        {"hidden": (), "loss": "bce"},
+        {"hidden": (), "loss": "bce", "class_weight": "balanced"},
+    )
+    assert on_metric.decision.offset == weighted.decision.offset == 0
+    assert on_entropy.decision.offset != 0
+    decided = on_entropy.decision.is_positive(on_entropy.log_odds)
+    untuned = on_entropy.log_odds > 0
+    assert f1_score(Y[TEST], decided) >= f1_score(Y[TEST], untuned)
+
+
+@pytest.mark.parametrize(
+    ("metric", "tune", "expected"),
+    [
+        ("f1", "auto", [False, True]),
+        ("f1", True, [True, True]),
+        ("f1", False, [False, False]),
+        ("roc_auc", True, [False, False]),
+        ("precision@recall>=0.8", "auto", [True, True]),
+    ],
+)
+def test_which_thresholds_are_tuned(metric, tune, expected):
+    runner = make_runner(metric, tune_threshold=tune)
+    trials = [Trial({}, [], np.empty(0), 0.0), Trial({"loss": "bce"}, [], X[:0], 0.0)]
+    assert [runner.tunes_threshold(trial) for trial in trials] == expected
+
+
+def test_no_candidate_is_begun_after_the_time_budget(monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(runner_module.time, "perf_counter", lambda: next(clock))
+    runner = make_runner(time_budget=5)
+    with pytest.warns(UserWarning, match="time_budget=5 was over after 1 of 2"):
+        trials = run(runner, {"hidden": ()}, {"hidden": (2,)})
+    assert [trial.params["hidden"] for trial in trials] == [()]
+
+
+def test_a_candidate_that_fails_takes_no_other_with_it(capsys):
+    runner = make_runner(verbose=1)
+    with pytest.warns(UserWarning, match="1 of 3 candidates failed"):
+        trials = run(runner, {"hidden": ()}, {"hidden": (), "lr": -1}, {"hidden": (2,)})
+    assert [bool(trial.error) for trial in trials] == [False, True, False]
+    assert "lr must be" in trials[1].error
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["f1", "failed", "f1"]
+
+
+def test_when_all_candidates_fail_the_reasons_are_the_error():
+    with pytest.raises(ValueError, match="lr must be"):
+        run(make_runner(), {"hidden": (), "lr": -1})
