@@ -323,4 +323,4 @@ def test_loss_curves_equal_those_of_the_equations(monkeypatch):
     for (_, dtype, L), (ours, subtracted) in steepness.loss_curves().items():
         if L <= 10:
             rtol = 1e-6 if dtype == "float64" else 1e-3
-            np.testing.assert_allclose(ours, subtracted, rtol=rtol)
+            np.testing.assert_allclose(ours, subtracted, rtol=rtol, atol=rtol)

@@ -32,6 +32,7 @@ from sk_anyloss.losses import AnyLoss, Pairs, SurrogateFBeta, loss_names
 from sk_anyloss.losses.steepness import auto_L
 from sk_anyloss.losses.steps import Linear, Sigmoid, step_names
 from sk_anyloss.metrics import AtLeast, Savings, get_metric, metric_names
+from tests.interruptions import InterruptedMetric
 from tests.losses.losses_to_test import metric_of
 from tests.tolerances import SAME_MODEL
 
@@ -511,26 +512,10 @@ def test_a_callback_may_end_the_training(imbalanced):
     assert fit(X, y, callbacks=[Enough()]).n_iter_ == 7
 
 
-class Interrupting:
-    """A metric during which somebody presses Ctrl-C."""
-
-    def __init__(self, calls):
-        self.calls = calls
-
-    def __call__(self, tn, fp, fn, tp):
-        self.calls -= 1
-        if self.calls == 0:
-            raise KeyboardInterrupt
-        return tp / (tp + fn + fp)
-
-    def __deepcopy__(self, memo):
-        return self
-
-
 def test_an_interruption_keeps_what_was_learned_and_says_so(imbalanced):
     X, y = imbalanced
     with pytest.warns(UserWarning, match="interrupted in epoch 4; the model keeps"):
-        model = fit(X, y, metric=Interrupting(25))  # 6 calls an epoch, 3 before.
+        model = fit(X, y, metric=InterruptedMetric(25))  # 6 calls an epoch, 3 before.
     assert model.n_iter_ == len(model.loss_curve_) == 3
     assert model.predict(X).shape == (300,)
 

@@ -39,7 +39,7 @@ def test_arrays_equal_single_numbers():
         expected = [
             value_and_derivatives(metric, *matrix) for matrix in matrices.T.tolist()
         ]
-        np.testing.assert_allclose(found.T, expected, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(found.T, expected, 1e-12, 1e-14, err_msg=name)
 
 
 def test_every_operation():

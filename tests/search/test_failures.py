@@ -10,6 +10,7 @@ from skorch.callbacks import Initializer
 from torch import nn
 
 from sk_anyloss import AnyLossClassifierCV
+from tests.interruptions import InterruptedMetric
 
 X, Y = make_classification(120, 4, weights=[0.7], class_sep=2, random_state=0)
 
@@ -101,22 +102,6 @@ class Interrupted(nn.Module):
 
     def forward(self, logits, y):
         raise KeyboardInterrupt
-
-
-class InterruptedMetric:
-    """A metric during which somebody presses Ctrl-C, after so many calls."""
-
-    def __init__(self, calls):
-        self.calls = calls
-
-    def __call__(self, tn, fp, fn, tp):
-        self.calls -= 1
-        if self.calls == 0:
-            raise KeyboardInterrupt
-        return tp / (tp + fn + fp)
-
-    def __deepcopy__(self, memo):
-        return self
 
 
 ONE_FOLD = [(np.arange(80), np.arange(80, 120))]
