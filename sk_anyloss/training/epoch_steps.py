@@ -1,0 +1,157 @@
+"""What a skorch net does in one epoch: pass over the batches, sum, score, record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from skorch.callbacks import Callback
+from skorch.dataset import unpack_data
+from skorch.history import History
+from skorch.utils import to_numpy
+
+from sk_anyloss.losses.base import align
+from sk_anyloss.metrics import get_metric, metric_name
+from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
+from sk_anyloss.metrics.scoring import evaluate_logits
+from sk_anyloss.training.batch_steps import BatchSteps
+from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.iterator import Batches
+from sk_anyloss.training.network.stacked_parameters import needs_closure
+
+__all__ = ["EpochSteps"]
+
+
+class EpochSteps(BatchSteps):
+    """The part of :class:`sk_anyloss.AnyLossNet` that looks at one epoch at a time."""
+
+    def initialize_history(self) -> EpochSteps:
+        """Start a new history."""
+        self.history_ = _QuickHistory()
+        return self
+
+    def is_observed(self) -> bool:
+        """Whether a callback looks at batches, or the optimiser evaluates the loss."""
+        return needs_closure(self.optimizer_) or any(
+            getattr(type(callback), event) is not getattr(Callback, event)
+            for _, callback in self.callbacks_
+            for event in ("on_batch_begin", "on_batch_end", "on_grad_computed")
+        )
+
+    def closed_form_batches(self, iterator: Any) -> Iterable[Sequence[Chunk]]:
+        """The batches of an iterator as the closed form takes them."""
+        if isinstance(iterator, Batches):
+            stacked = iterator.stacked(self.module_, self.device_)
+            if stacked is not None:
+                return stacked
+        return _Converted(self, iterator)
+
+    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
+        """Tell the callbacks; one that ends the training is no interruption."""
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt:
+            self.stopped_ = True
+            raise
+
+    def run_single_epoch(
+        self, iterator: Any, training: bool, prefix: str, step_fn: Any, **kw: Any
+    ) -> None:
+        """Pass over the batches once, and record the loss of summed statistics."""
+        if iterator is None:
+            return
+        totals: dict[str, Any] = {}
+        whole: list[Any] | None = None
+        if not training and self._needs_all_logits():
+            whole = []
+        for batch in iterator:
+            self.notify("on_batch_begin", batch=batch, training=training)
+            step = step_fn(batch, **kw)
+            if whole is not None:
+                Xi, yi = unpack_data(batch)
+                whole.append(align(step["y_pred"], *self._labels(yi, Xi)))
+            self.history.record_batch(f"{prefix}_loss", step["loss"].item())
+            self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
+            self.notify("on_batch_end", batch=batch, training=training, **step)
+            for name in ("statistics", "counts"):
+                if name in step:
+                    totals[name] = totals.get(name, 0) + step[name]
+        if whole is not None:
+            self.record_epoch(prefix, len(iterator), *self._loss_and_score(whole))
+            return
+        score: float | None = None
+        if "counts" in totals:
+            score = float(get_metric(self.metric)(*totals["counts"]))
+            if not math.isfinite(score):
+                raise not_finite(metric_name(self.metric), totals["counts"])
+        loss = self._loss_of(totals["statistics"])
+        self.record_epoch(prefix, len(iterator), loss, score)
+
+    def _needs_all_logits(self) -> bool:
+        """Whether loss or metric do not follow from sums over samples."""
+        additive = getattr(self.criterion_, "is_additive", True)
+        return not additive or isinstance(get_metric(self.metric), Curve)
+
+    @torch.no_grad()
+    def _loss_and_score(self, batches: list[Any]) -> tuple[float, float]:
+        """Loss and score of a data set whose logits, labels and weights are given."""
+        joined: list[Any] = [
+            None if parts[0] is None else torch.cat(parts)
+            for parts in zip(*batches, strict=True)
+        ]
+        logits, y, weight = joined
+        loss = self._loss_of(self._statistics(logits, y, {"sample_weight": weight}))
+        weight = None if weight is None else to_numpy(weight)
+        logits, y = to_numpy(logits), to_numpy(y)
+        return loss, evaluate_logits(
+            self.metric, logits, y, weight, self.decision.offset
+        )
+
+    def record_epoch(
+        self, prefix: str, n_batches: int, loss: float, score: float | None = None
+    ) -> None:
+        """Record loss and metric of an epoch, unless they are not finite.
+
+        Parameters
+        ----------
+        prefix : 'train' or 'valid'
+            Which data set they belong to.
+        n_batches : int
+            Number of batches.
+        loss : float
+            The loss.
+        score : float, default=None
+            The metric of the decisions.
+        """
+        self.history.record(f"{prefix}_batch_count", n_batches)
+        if not math.isfinite(loss):
+            raise NotFiniteError(
+                f"The {prefix} loss became {loss} in epoch {len(self.history)}",
+                f"lower the learning rate (lr={self.lr}), and look for huge values in "
+                "X or in the weights.",
+            )
+        self.history.record(f"{prefix}_loss", loss)
+        if score is not None:
+            self.history.record(f"{prefix}_score", score)
+
+
+class _Converted:
+    """Batches of any iterator, converted one by one."""
+
+    def __init__(self, net: EpochSteps, iterator: Any) -> None:
+        self.net, self.iterator = net, iterator
+
+    def __iter__(self) -> Iterator[Sequence[Chunk]]:
+        return ([self.net.chunk(X, y)] for X, y in self.iterator)
+
+
+class _QuickHistory(History):
+    """skorch's history, which copies itself to find its last entry."""
+
+    def record(self, attr: str, value: Any) -> None:
+        if not self:
+            raise ValueError("Call new_epoch before recording for the first time.")
+        list.__getitem__(self, -1)[attr] = value
