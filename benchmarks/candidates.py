@@ -32,7 +32,12 @@ from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.trials import Trial, positive_margin, run_trials
+from sk_anyloss.search.trials import (
+    CrossValidationData,
+    Trial,
+    positive_margin,
+    run_trials,
+)
 
 Params: TypeAlias = Mapping[str, Any]
 #: X and y of the training samples, then of the test samples.
@@ -106,9 +111,8 @@ def train_candidates(
     X, y, *_ = split
     smallest_class = min(np.bincount(y))
     folds = list(inner_cv(min(5, smallest_class), random_state=0).split(X, y))
-    held_out = np.concatenate([test for _, test in folds])
-    sizes = [len(test) for _, test in folds]
-    pool = OutOfFold(held_out, y[held_out].astype(float), None, sizes, metric)
+    data = CrossValidationData(X, y, folds)
+    pool = data.out_of_fold(1, metric)
     base = AnyLossClassifier(metric, **{**BASE, **params})
     trials: list[Trial] = []
     for hidden in HIDDEN:
@@ -116,7 +120,7 @@ def train_candidates(
             lr = params.get("lr", CosineDecay(0.03))
             tried = candidate_grid([hidden], *LOSSES, [lr], [n_bins])
             tried = tried if not params else [p for p in tried if is_default(p)]
-            trials += run_trials(base, tried, X, y, folds, None)
+            trials += run_trials(base, tried, data)
     for trial in trials:
         if trial.params.get("loss"):
             trial.tune(pool)

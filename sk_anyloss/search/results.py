@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
 
-__all__ = ["failure_message", "results_table", "score_trials"]
+__all__ = ["best_first", "failure_message", "results_table", "score_trials"]
 
 
 def score_trials(
@@ -77,6 +77,35 @@ def results_table(
         "error": np.array([trial.error for trial in trials], dtype=object),
     }
     return table
+
+
+def best_first(trials: Sequence[Trial], pooled: np.ndarray) -> list[int]:
+    """Order of the candidates that did not fail; those without a score are last.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        All candidates.
+    pooled : ndarray of shape (n_candidates,)
+        Their scores.
+
+    Returns
+    -------
+    order : list of int
+        Positions of the candidates, the best one first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.search.results import best_first
+    >>> from sk_anyloss.search.trials import Trial
+    >>> fine = Trial({"lr": 0.1}, [], np.empty(0), 0.0)
+    >>> failed = Trial({"lr": -1}, [], np.empty(0), 0.0, error="lr must be positive.")
+    >>> best_first([fine, failed, fine], np.array([0.5, np.nan, 0.6]))
+    [2, 0]
+    """
+    order = np.argsort(-pooled, kind="stable").tolist()
+    return [i for i in order if not trials[i].error]
 
 
 def _moments(folds: np.ndarray) -> dict[str, np.ndarray]:

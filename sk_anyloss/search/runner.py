@@ -18,8 +18,7 @@ from sk_anyloss.metrics import AtLeast, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
-from sk_anyloss.search.trials import Trial, run_trials
-from sk_anyloss.training.data.source import Matrix
+from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
 
 __all__ = ["Runner"]
 
@@ -55,16 +54,13 @@ class Runner:
         self,
         base: AnyLossClassifier,
         candidates: Sequence[dict[str, Any]],
-        X: Matrix,
-        y: np.ndarray,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
-        sample_weight: np.ndarray | None,
+        data: CrossValidationData,
     ) -> list[Trial]:
         """Train and score the candidates, those of one shape together.
 
         Parameters
         ----------
-        base, candidates, X, y, folds, sample_weight
+        base, candidates, data
             As :func:`sk_anyloss.search.trials.run_trials` takes them.
 
         Returns
@@ -86,7 +82,7 @@ class Runner:
                 if n_begun and over:
                     return
                 n_begun += len(group)
-                yield delayed(run_trials)(base, group, X, y, folds, sample_weight)
+                yield delayed(run_trials)(base, group, data)
 
         trials: list[Trial] = []
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")

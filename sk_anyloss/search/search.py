@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -27,25 +23,24 @@ from sk_anyloss._compat import (
     routing_enabled,
 )
 from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
-from sk_anyloss.estimators.decisions import DecidesByLogOdds
-from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
+from sk_anyloss.estimators.folds import CV, inner_cv
 from sk_anyloss.estimators.parameters import check_params, check_search_params
 from sk_anyloss.estimators.preparation import check_labels, split_seed
 from sk_anyloss.metrics import Metric, get_metric
-from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.search.candidates import check_candidates, default_candidates
+from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.results import results_table, score_trials
+from sk_anyloss.search.results import best_first, results_table, score_trials
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.trials import Trial, positive_margin
+from sk_anyloss.search.splits import split_samples
+from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
-from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
 
 
-class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
+class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     """Network for two classes, trained for the metric you report, that tunes itself.
 
     Candidates of :class:`AnyLossClassifier` are trained on the folds of a
@@ -158,10 +153,6 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
     20
     """
 
-    estimators_: list[AnyLossClassifier]
-    estimator_offsets_: np.ndarray
-    estimator_weights_: np.ndarray
-
     def __init__(
         self,
         metric: str | Metric = "f1",
@@ -263,15 +254,11 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(labels))
-        folds = self._split(samples, labels, weight, params, fold_seed)
-        index = np.concatenate([test for _, test in folds])
-        out_of_fold = OutOfFold(
-            index,
-            (labels[index] == self.pos_label_).astype(float),
-            None if weight is None else weight[index],
-            [len(test) for _, test in folds],
-            self.metric,
+        folds = split_samples(
+            self.cv, samples, labels, weight, fold_seed, self._split_params(params)
         )
+        data = CrossValidationData(samples, labels, folds, weight)
+        out_of_fold = data.out_of_fold(self.pos_label_, self.metric)
         runner = Runner(
             out_of_fold,
             self.tune_threshold,
@@ -280,15 +267,13 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             self.time_budget,
             self.verbose,
         )
-        trials = runner.run(base, candidates, samples, labels, folds, weight)
-        self._record(trials, out_of_fold)
-        tunes = self.ensemble and runner.tunes_threshold()
-        self._choose(trials, out_of_fold, tunes)
+        trials = runner.run(base, candidates, data)
+        order = self._record(trials, out_of_fold)
+        self.ensemble_indices_ = order[: self.n_best if self.ensemble else 1]
+        chosen = [trials[i] for i in self.ensemble_indices_]
+        self._combine(chosen, out_of_fold, self.ensemble and runner.tunes_threshold())
         if not self.ensemble:
-            model = clone(self.estimators_[0]).fit(samples, labels, weight)
-            self.estimators_ = [model]
-            self.estimator_offsets_ = self.estimator_offsets_[:1]
-            self.estimator_weights_ = np.ones(1)
+            self._use_only(clone(self.estimators_[0]).fit(samples, labels, weight))
         self._warn_if_constant()
 
     def _base(self, n: int, seed: int) -> AnyLossClassifier:
@@ -309,94 +294,19 @@ class AnyLossClassifierCV(DecidesByLogOdds, BaseEstimator):
             random_state=seed,
         )
 
-    def _split(
-        self,
-        X: Matrix,
-        y: np.ndarray,
-        sample_weight: np.ndarray | None,
-        params: dict[str, Any],
-        seed: int,
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Folds whose training samples have both classes."""
-        cv, least = self.cv, np.unique(y, return_counts=True)[1].min()
-        if least < 2:
-            raise ValueError(
-                "AnyLossClassifierCV needs at least two samples of each class, one to "
-                "train on and one to leave out; got one of the smaller class."
-            )
-        if isinstance(cv, numbers.Integral) and cv > least:
-            warnings.warn(
-                f"cv={cv} is lowered to {least}, the number of samples in the smaller "
-                "class.",
-                UserWarning,
-                stacklevel=4,
-            )
-            cv = int(least)
-        routed: dict[str, Any] = {}
+    def _split_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What ``fit`` hands on to the splitter."""
         if routing_enabled():
-            routed = process_routing(self, "fit", **params).splitter.split
-        else:
-            raise_for_unrouted(params, "AnyLossClassifierCV.fit")
-        folds = list(inner_cv(cv, seed).split(X, y, **routed))
-        check_folds(folds, y, sample_weight)
-        return folds
+            return dict(process_routing(self, "fit", **params).splitter.split)
+        raise_for_unrouted(params, "AnyLossClassifierCV.fit")
+        return {}
 
-    def _record(self, trials: list[Trial], out_of_fold: OutOfFold) -> None:
-        """Record the scores of all candidates."""
+    def _record(self, trials: list[Trial], out_of_fold: OutOfFold) -> list[int]:
+        """Record the scores of all candidates; return their order, the best first."""
         self.scores_, pooled = score_trials(trials, out_of_fold)
         self.cv_results_ = results_table(trials, self.scores_, pooled)
-        self.best_index_ = _best_first(trials, pooled)[0]
+        order = best_first(trials, pooled)
+        self.best_index_ = order[0]
         self.best_params_ = trials[self.best_index_].params
         self.best_score_ = float(pooled[self.best_index_])
-
-    def _choose(self, trials: list[Trial], out_of_fold: OutOfFold, tunes: bool) -> None:
-        """Take the networks of the best candidates, and tune their threshold."""
-        order = _best_first(trials, self.cv_results_["pooled_test_score"])
-        self.ensemble_indices_ = order[: self.n_best if self.ensemble else 1]
-        chosen = [trials[i] for i in self.ensemble_indices_]
-        members = [(model, trial) for trial in chosen for model in trial.models]
-        self.estimators_ = [model for model, _ in members]
-        self.estimator_offsets_ = np.array([t.decision.offset for _, t in members])
-        weights = np.array([1 / len(trial.models) for _, trial in members])
-        self.estimator_weights_ = weights / weights.sum()
-        self.oof_rows_, self.oof_target_ = out_of_fold.index, out_of_fold.target
-        self.oof_weight_ = out_of_fold.weight
-        self.oof_proba_ = np.mean([expit(trial.margin) for trial in chosen], axis=0)
-        self.decision_ = Decision()
-        if tunes:
-            self.decision_ = out_of_fold.best_decision(log_odds(self.oof_proba_))
-
-    def _warn_if_constant(self) -> None:
-        decided = self.oof_proba_ > self.threshold_
-        if decided.all() or not decided.any():
-            label = self.pos_label_ if decided.all() else "the other class"
-            warnings.warn(
-                f"The best candidates predict {label!r} for every sample that was left "
-                "out; try other candidates, or more informative features.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _log_odds(self, X: Matrix) -> np.ndarray:
-        """Of the weighted mean score of the networks."""
-        members = zip(
-            self.estimators_,
-            self.estimator_offsets_,
-            self.estimator_weights_,
-            strict=True,
-        )
-        return log_odds(
-            np.sum(
-                [
-                    weight * expit(positive_margin(model, X) - offset)
-                    for model, offset, weight in members
-                ],
-                axis=0,
-            )
-        )
-
-
-def _best_first(trials: list[Trial], pooled: np.ndarray) -> list[int]:
-    """Candidates that did not fail, from the best one; those without a score last."""
-    order = np.argsort(-pooled, kind="stable").tolist()
-    return [i for i in order if not trials[i].error]
+        return order

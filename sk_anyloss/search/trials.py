@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,46 @@ from sklearn.base import clone
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.stack import fit_stack
+from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.candidates import describe
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.training.data.source import Matrix
 
-__all__ = ["Trial", "positive_margin", "run_trials"]
+__all__ = ["CrossValidationData", "Trial", "positive_margin", "run_trials"]
+
+
+@dataclass(frozen=True)
+class CrossValidationData:
+    """Samples and the folds of a cross-validation.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        All samples.
+    y : ndarray
+        Their labels.
+    folds : sequence of pairs of arrays
+        Positions to train on, and positions to leave out.
+    weight : ndarray, default=None
+        Weights of the samples.
+    """
+
+    X: Matrix
+    y: np.ndarray
+    folds: Sequence[tuple[np.ndarray, np.ndarray]]
+    weight: np.ndarray | None = None
+
+    def out_of_fold(self, pos_label: Hashable, metric: str | Metric) -> OutOfFold:
+        """The samples that the folds leave out, to be scored by a metric."""
+        index = np.concatenate([test for _, test in self.folds])
+        return OutOfFold(
+            index,
+            (self.y[index] == pos_label).astype(float),
+            None if self.weight is None else self.weight[index],
+            [len(test) for _, test in self.folds],
+            metric,
+        )
 
 
 @dataclass
@@ -86,10 +120,7 @@ def positive_margin(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
 def run_trials(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
-    X: Matrix,
-    y: np.ndarray,
-    folds: Sequence[tuple[np.ndarray, np.ndarray]],
-    sample_weight: np.ndarray | None,
+    data: CrossValidationData,
 ) -> list[Trial]:
     """Train candidates on folds, in one stack if they are of one shape.
 
@@ -99,14 +130,8 @@ def run_trials(
         What the candidates have in common.
     candidates : sequence of dict
         What they do not.
-    X : array or sparse matrix
-        All samples.
-    y : ndarray
-        Their labels.
-    folds : sequence of pairs of arrays
-        Samples to train on, and samples to leave out.
-    sample_weight : ndarray or None
-        Weights of the samples.
+    data : CrossValidationData
+        What they are trained on.
 
     Returns
     -------
@@ -116,7 +141,7 @@ def run_trials(
     """
     start = time.perf_counter()
     try:
-        trials = _run_stack(base, candidates, X, y, folds, sample_weight)
+        trials = _run_stack(base, candidates, data)
     except Exception as error:
         if len(candidates) == 1:
             seconds = time.perf_counter() - start
@@ -125,7 +150,7 @@ def run_trials(
         return [
             trial
             for candidate in candidates
-            for trial in run_trials(base, [candidate], X, y, folds, sample_weight)
+            for trial in run_trials(base, [candidate], data)
         ]
     for trial in trials:
         trial.seconds = (time.perf_counter() - start) / len(candidates)
@@ -135,24 +160,22 @@ def run_trials(
 def _run_stack(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
-    X: Matrix,
-    y: np.ndarray,
-    folds: Sequence[tuple[np.ndarray, np.ndarray]],
-    sample_weight: np.ndarray | None,
+    data: CrossValidationData,
 ) -> list[Trial]:
     """What :func:`run_trials` does, unless a candidate fails."""
+    folds = data.folds
     models = [clone(base).set_params(**params) for params in candidates for _ in folds]
     rows = [train for train, _ in folds] * len(candidates)
     with warnings.catch_warnings():
         # A candidate that collapses is not chosen, so its warning is of no use.
         warnings.simplefilter("ignore")
-        fit_stack(models, X, y, rows=rows, sample_weight=sample_weight)
+        fit_stack(models, data.X, data.y, rows=rows, sample_weight=data.weight)
     if any(model.net_.interrupted_ for model in models):
         raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
     trials = []
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]
         pairs = zip(own, folds, strict=True)
-        margins = [positive_margin(model, X[test]) for model, (_, test) in pairs]
+        margins = [positive_margin(model, data.X[test]) for model, (_, test) in pairs]
         trials.append(Trial(params, own, np.concatenate(margins), 0.0))
     return trials
