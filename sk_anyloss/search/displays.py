@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_anyloss._names import spelled
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
 from sk_anyloss.metrics.scoring import metric_values
+from sk_anyloss.search.search import AnyLossClassifierCV
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["SettingsDisplay", "ThresholdDisplay"]
 
 
-def _axes(ax: Any) -> Any:
-    import matplotlib.pyplot as plt
+class _Display:
+    """Base class of the displays: the axes, a new figure unless some are given."""
 
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where; a new figure by default.
+
+        Returns
+        -------
+        display : object
+            Itself.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw(ax)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
 
-class SettingsDisplay:
+class SettingsDisplay(_Display):
     """Scores of the candidates of a search, by step and width of the network.
 
     Parameters
@@ -31,7 +63,8 @@ class SettingsDisplay:
     networks : list of str
         A line each.
     scores, spreads : ndarray of shape (n_networks, n_labels)
-        Pooled scores, and the deviation over the folds; NaN for what was not tried.
+        Pooled scores, and their standard deviation over the folds; NaN for what was
+        not tried.
     name : str
         The metric.
 
@@ -69,7 +102,9 @@ class SettingsDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SettingsDisplay:
+    def from_estimator(
+        cls, estimator: AnyLossClassifierCV, *, ax: Axes | None = None
+    ) -> Self:
         """Draw what a fitted :class:`sk_anyloss.AnyLossClassifierCV` has tried.
 
         Parameters
@@ -98,33 +133,17 @@ class SettingsDisplay:
         name = metric_name(estimator.metric)
         return cls(labels, networks, scores, spreads, name).plot(ax)
 
-    def plot(self, ax: Any = None) -> SettingsDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; a new figure by default.
-
-        Returns
-        -------
-        display : SettingsDisplay
-            Itself.
-        """
-        self.ax_ = _axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Axes) -> None:
         places = np.arange(len(self.labels))
         for i, network in enumerate(self.networks):
             shift = (i - (len(self.networks) - 1) / 2) * 0.12
-            self.ax_.errorbar(
+            ax.errorbar(
                 places + shift, self.scores[i], self.spreads[i], fmt="o-", capsize=3,
                 markersize=5, linewidth=1, label=network,
             )  # fmt: skip
-        self.ax_.set_xticks(places, self.labels)
-        self.ax_.set_ylabel(f"{self.name}, out of fold; bars: deviation of the folds")
-        self.ax_.legend(edgecolor="none", fontsize="small")
-        self.ax_.spines[["top", "right"]].set_visible(False)
-        return self
+        ax.set_xticks(places, self.labels)
+        ax.set_ylabel(f"{self.name}, out of fold; bars: std over folds")
+        ax.legend(edgecolor="none", fontsize="small")
 
 
 def _network(params: dict[str, Any]) -> str:
@@ -141,7 +160,7 @@ def _kind(params: dict[str, Any]) -> str:
     return str(params["step"])
 
 
-class ThresholdDisplay:
+class ThresholdDisplay(_Display):
     """A metric over the threshold, with the one that is used.
 
     Parameters
@@ -183,20 +202,20 @@ class ThresholdDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ThresholdDisplay:
+    def from_estimator(
+        cls, estimator: AnyLossClassifierCV, *, ax: Axes | None = None
+    ) -> Self:
         """Draw the metric on the samples that a fitted search had left out.
 
         Parameters
         ----------
-        estimator : AnyLossClassifierCV
-            Fitted.
-        ax : matplotlib axes, default=None
-            Where to draw; a new figure by default.
+        estimator, ax
+            As for :meth:`SettingsDisplay.from_estimator`.
 
         Returns
         -------
         display : ThresholdDisplay
-            The display.
+            With the threshold of the search.
         """
         check_is_fitted(estimator)
         return cls.from_predictions(
@@ -211,14 +230,14 @@ class ThresholdDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_proba: Any,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
         *,
         metric: str | Metric = "f1",
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         threshold: float | None = None,
-        ax: Any = None,
-    ) -> ThresholdDisplay:
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the metric of scores.
 
         Parameters
@@ -246,38 +265,21 @@ class ThresholdDisplay:
                 f"{metric_name(metric)} looks at all thresholds at once, so it has "
                 "none of its own; choose a metric of the confusion matrix."
             )
-        y_true, y_proba = np.asarray(y_true), np.asarray(y_proba, dtype=float)
+        scores, weight = np.asarray(y_proba, dtype=float), None
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight, dtype=float)
-        counts = counts_at_every_score(y_proba, y_true, sample_weight)
+            weight = np.asarray(sample_weight, dtype=float)
+        counts = counts_at_every_score(scores, np.asarray(y_true), weight)
         values = metric_values(metric, *counts)
-        return cls(
-            np.unique(y_proba)[::-1], values, threshold, metric_name(metric)
-        ).plot(ax)
+        thresholds = np.unique(scores)[::-1]
+        return cls(thresholds, values, threshold, metric_name(metric)).plot(ax)
 
-    def plot(self, ax: Any = None) -> ThresholdDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where; a new figure by default.
-
-        Returns
-        -------
-        display : ThresholdDisplay
-            Itself.
-        """
-        self.ax_ = _axes(ax)
-        self.figure_ = self.ax_.figure
-        self.ax_.step(self.thresholds, self.values, where="pre", linewidth=1.5)
+    def _draw(self, ax: Axes) -> None:
+        ax.step(self.thresholds, self.values, where="pre", linewidth=1.5)
         if self.threshold is not None:
-            self.ax_.axvline(self.threshold, color="0.4", linestyle="--", linewidth=1)
-            self.ax_.annotate(
+            ax.axvline(self.threshold, color="0.4", linestyle="--", linewidth=1)
+            ax.annotate(
                 f"threshold {self.threshold:.3f}", (self.threshold, 0.02),
                 xycoords=("data", "axes fraction"), xytext=(4, 0),
                 textcoords="offset points", color="0.3",
             )  # fmt: skip
-        self.ax_.set(xlim=(0, 1), xlabel="threshold", ylabel=self.name)
-        self.ax_.spines[["top", "right"]].set_visible(False)
-        return self
+        ax.set(xlim=(0, 1), xlabel="threshold", ylabel=self.name)

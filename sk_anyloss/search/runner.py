@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,10 @@ class Runner:
     ----------
     out_of_fold : OutOfFold
         The samples to score on.
+    base : AnyLossClassifier
+        What the candidates have in common.
     tune_threshold : bool or 'auto'
         Whether decision thresholds are tuned.
-    class_weight : dict, str or None
-        Weights of the classes, unless a candidate has others.
     n_jobs : int or None
         Number of processes.
     time_budget : float or None
@@ -44,23 +44,20 @@ class Runner:
     """
 
     out_of_fold: OutOfFold
+    base: AnyLossClassifier
     tune_threshold: bool | str
-    class_weight: Mapping[Hashable, float] | str | None
     n_jobs: int | None
     time_budget: float | None
     verbose: int
 
     def run(
-        self,
-        base: AnyLossClassifier,
-        candidates: Sequence[dict[str, Any]],
-        data: CrossValidationData,
+        self, candidates: Sequence[dict[str, Any]], data: CrossValidationData
     ) -> list[Trial]:
         """Train and score the candidates, those of one shape together.
 
         Parameters
         ----------
-        base, candidates, data
+        candidates, data
             As :func:`sk_anyloss.search.trials.run_trials` takes them.
 
         Returns
@@ -82,7 +79,7 @@ class Runner:
                 if n_begun and over:
                     return
                 n_begun += len(group)
-                yield delayed(run_trials)(base, group, data)
+                yield delayed(run_trials)(self.base, group, data)
 
         trials: list[Trial] = []
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
@@ -132,7 +129,7 @@ class Runner:
             return False
         if self.tune_threshold is True or isinstance(goal, AtLeast):
             return True
-        if trial is None or trial.params.get("class_weight", self.class_weight):
+        if trial is None or trial.params.get("class_weight", self.base.class_weight):
             return False  # Class weights already move the threshold.
         return not trains_on_metric(trial.params.get("loss"))
 

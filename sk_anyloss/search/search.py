@@ -261,13 +261,13 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         out_of_fold = data.out_of_fold(self.pos_label_, self.metric)
         runner = Runner(
             out_of_fold,
+            base,
             self.tune_threshold,
-            self.class_weight,
             self.n_jobs,
             self.time_budget,
             self.verbose,
         )
-        trials = runner.run(base, candidates, data)
+        trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)
         self.ensemble_indices_ = order[: self.n_best if self.ensemble else 1]
         chosen = [trials[i] for i in self.ensemble_indices_]
