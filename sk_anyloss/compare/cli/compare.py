@@ -23,25 +23,19 @@ from sk_anyloss.metrics import metric_names
 __all__ = ["run_compare"]
 
 
-def run_compare(options: argparse.Namespace) -> int:
+def run_compare(options: argparse.Namespace) -> None:
     """Compare methods, or list them.
 
     Parameters
     ----------
     options : argparse.Namespace
         The parsed arguments.
-
-    Returns
-    -------
-    code : int
-        0.
     """
     with replace_unencodable("replace"):
         if options.list:
             _print_list()
         else:
             _compare(options)
-    return 0
 
 
 def _print_list() -> None:

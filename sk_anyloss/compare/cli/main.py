@@ -57,9 +57,9 @@ def _run(options: argparse.Namespace) -> int:
         with warnings.catch_warnings(), stopped_by(signal.SIGTERM):
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", TableWarning)
-            code = int(options.run(options))
+            options.run(options)
             sys.stdout.flush()
-            return code
+            return 0
     except BrokenPipeError:  # The reader of the output has ended.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

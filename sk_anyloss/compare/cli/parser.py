@@ -37,7 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     Returns
     -------
     parser : argparse.ArgumentParser
-        It sets ``run``, a function of the parsed options that returns the exit code.
+        It sets ``run``, a function of the parsed options that runs the command.
 
     Examples
     --------

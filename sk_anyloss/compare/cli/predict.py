@@ -15,18 +15,13 @@ from sk_anyloss.compare.tables.files import read_frame
 __all__ = ["run_predict"]
 
 
-def run_predict(options: argparse.Namespace) -> int:
+def run_predict(options: argparse.Namespace) -> None:
     """Predict new samples with a stored model.
 
     Parameters
     ----------
     options : argparse.Namespace
         The parsed arguments.
-
-    Returns
-    -------
-    code : int
-        0.
     """
     output: Path | None = options.output
     if output is not None:
@@ -34,21 +29,20 @@ def run_predict(options: argparse.Namespace) -> int:
     predicted = predict(options.model, read_frame(options.data))
     if output is None:
         predicted.to_csv(sys.stdout, index=False)
-        return 0
+        return
     content = predicted.to_csv(index=False).encode()
     try:
         if output.is_file():
             output = output.resolve()  # A symbolic link is kept.
         elif output.exists():  # A pipe or a device.
             output.write_bytes(content)
-            return 0
+            return
         write(output, content)
     except OSError as error:
         raise TableError(
             f"--output {str(output)!r} cannot be written: {error.strerror}."
         ) from error
     print(f"{len(predicted):,} samples labelled: {options.output}", file=sys.stderr)
-    return 0
 
 
 def _check_output(path: Path) -> None:

@@ -57,17 +57,15 @@ def drop_columns(
 
     Parameters
     ----------
-    frame : DataFrame
-        The features.
+    frame, notes
+        As in :func:`informative_columns`.
     drop : sequence of str
         As in :func:`columns_to_drop`.
-    notes : list of str
-        Notes on the table; new ones are appended.
 
     Returns
     -------
     frame : DataFrame
-        The other columns.
+        All columns but these.
 
     Examples
     --------
@@ -98,7 +96,7 @@ def informative_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     Returns
     -------
     frame : DataFrame
-        The other columns.
+        The columns that can tell samples apart.
 
     Examples
     --------
