@@ -45,20 +45,7 @@ class MeanLoss(Loss[Tensor, Tensor, Factors]):
         raise NotImplementedError
 
     def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Derivative of the loss of each sample by its logit.
-
-        Parameters
-        ----------
-        logits : tensor of shape (K, n)
-            Logits of K models.
-        y : tensor of shape (K, n) or (1, n)
-            Labels, 0 or 1.
-
-        Returns
-        -------
-        derivative : tensor of shape (K, n)
-            Without the sample weights.
-        """
+        """Derivative of :meth:`loss_per_sample` with respect to the logits."""
         raise NotImplementedError
 
     def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
