@@ -2,7 +2,7 @@
 
 import argparse
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -68,6 +68,11 @@ def load_dataset(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X as floats, and y."""
     data = np.load(path)
     return data["X"].astype(float), data["y"]
+
+
+def describe(params: Mapping[str, object]) -> str:
+    """Parameters as a string."""
+    return ", ".join(f"{name} {value}" for name, value in params.items())
 
 
 def outer_folds(X: np.ndarray, y: np.ndarray, n_folds: int) -> list[Fold]:

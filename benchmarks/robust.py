@@ -12,7 +12,7 @@ other. An interrupted run resumes.
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from tqdm import tqdm
 import sk_anyloss.training.data.stacked_batches
 from benchmarks.datasets import (
     Record,
+    describe,
     format_probabilities,
     load_dataset,
     make_parser,
@@ -76,11 +77,6 @@ def fit_warmed_up(
     warm_up = round(epochs * percentage / 100)
     model.set_params(loss="bce", max_epochs=warm_up, warm_start=True).fit(X, y)
     model.set_params(loss=None, max_epochs=epochs - warm_up).fit(X, y)
-
-
-def describe(setting: Mapping[str, object]) -> str:
-    """A setting as a string."""
-    return ", ".join(f"{key} {value}" for key, value in setting.items())
 
 
 def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:

@@ -11,7 +11,6 @@ class.
 """
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from scipy.stats import rankdata
 
 from benchmarks.datasets import (
     Record,
+    describe,
     load_dataset,
     make_parser,
     outer_folds,
@@ -40,11 +40,6 @@ CONFIGURATIONS += [
 CONFIGURATIONS += [
     {"hidden": (2,), "lr": 0.01, "batch_size": "auto", "dtype": "float32"}
 ]
-
-
-def describe(configuration: Mapping[str, object]) -> str:
-    """A configuration as a string."""
-    return ", ".join(f"{key} {value}" for key, value in configuration.items())
 
 
 def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
