@@ -6,9 +6,13 @@ from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.search import runner as runner_module
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.trials import Trial, positive_margin, run_trials
+from sk_anyloss.search.trials import (
+    CrossValidationData,
+    Trial,
+    positive_margin,
+    run_trials,
+)
 
 X, Y = make_classification(150, 4, weights=[0.7], class_sep=2, random_state=0)
 FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
@@ -16,25 +20,27 @@ TEST = np.concatenate([test for _, test in FOLDS])
 BASE = AnyLossClassifier(max_epochs=5, random_state=0)
 
 
+DATA = CrossValidationData(X, Y, FOLDS)
+
+
 def make_runner(metric="f1", **options):
-    pooled = OutOfFold(TEST, Y[TEST], None, [len(test) for _, test in FOLDS], metric)
     defaults = {
+        "base": BASE,
         "tune_threshold": "auto",
-        "class_weight": None,
         "n_jobs": None,
         "time_budget": None,
         "verbose": 0,
     }
-    return Runner(pooled, **{**defaults, **options})
+    return Runner(DATA.out_of_fold(1, metric), **{**defaults, **options})
 
 
 def run(runner, *candidates):
-    return runner.run(BASE, candidates, X, Y, FOLDS, None)
+    return runner.run(candidates, DATA)
 
 
 def test_a_trial_is_the_candidate_fitted_on_each_fold():
     params = {"hidden": (3,), "L": 10, "lr": 0.05}
-    (trial,) = run_trials(BASE, [params], X, Y, FOLDS, None)
+    (trial,) = run_trials(BASE, [params], DATA)
     for i, (train, test) in enumerate(FOLDS):
         alone = AnyLossClassifier(max_epochs=5, random_state=0, **params)
         alone.fit(X[train], Y[train])
