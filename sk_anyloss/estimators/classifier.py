@@ -50,6 +50,7 @@ from sk_anyloss.training.data.source import Matrix, Source, as_source
 from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.mlp import Activation
 from sk_anyloss.training.schedules import CosineDecay, initial_rate
+from sk_anyloss.training.threads import single_thread
 from sk_anyloss.training.trainer import Task, train
 
 __all__ = ["AnyLossClassifier"]
@@ -277,7 +278,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before.
         """
         is_continued = self.warm_start and hasattr(self, "net_")
-        with restored_on_error(self):
+        with restored_on_error(self), single_thread():
             check_params(self)
             self._warn_of_class_weight()
             data, labels = self._validate(X, y, reset=not is_continued)
@@ -321,7 +322,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             ``class_weight='balanced'`` balances within these samples.
         """
         is_continued = hasattr(self, "net_")
-        with restored_on_error(self):
+        with restored_on_error(self), single_thread():
             check_params(self)
             self._warn_of_class_weight()
             data, labels = self._validate(X, y, reset=not is_continued)

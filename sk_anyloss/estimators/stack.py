@@ -15,6 +15,7 @@ from sk_anyloss.estimators.classifier import (
     take_over,
 )
 from sk_anyloss.estimators.parameters import check_params
+from sk_anyloss.training.threads import single_thread
 from sk_anyloss.training.trainer import train
 
 __all__ = ["fit_stack"]
@@ -81,7 +82,7 @@ def fit_stack(
     """
     models = list(models)
     _check_models(models)
-    with ExitStack() as undo:
+    with ExitStack() as undo, single_thread():
         for model in models:
             undo.enter_context(restored_on_error(model))
         n = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]

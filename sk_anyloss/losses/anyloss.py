@@ -114,7 +114,7 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
             thresholds = tuple(sorted(thresholds, reverse=True))
         self.thresholds: tuple[Threshold, ...] = thresholds
         self.stacked_metrics: StackedMetrics | None = None
-        self.value_and_derivatives = differentiate(self.metric)
+        self.value_and_derivatives = differentiate(metric)
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights

@@ -215,13 +215,15 @@ def has_closed_form(metric: str | Metric) -> bool:
     return test(get_metric(metric))
 
 
-def differentiate(metric: Metric) -> ValueAndDerivatives:
+def differentiate(metric: str | Metric) -> ValueAndDerivatives:
     """The function that gives the value of a metric and its derivatives.
 
     Parameters
     ----------
-    metric : callable
-        ``f(tn, fp, fn, tp)``, or a :class:`sk_anyloss.metrics.curves.Curve`.
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.get_metric` takes it. Whether its derivatives have
+        a closed form is tested once for a name, and each time for a callable, which
+        may change.
 
     Returns
     -------
@@ -237,11 +239,12 @@ def differentiate(metric: Metric) -> ValueAndDerivatives:
     >>> differentiate(lambda tn, fp, fn, tp: torch.sqrt(tp))(1.0, 2.0, 3.0, 4.0)
     (2.0, 0.25, 0.0)
     """
+    function = get_metric(metric)
     if not has_closed_form(metric):
-        return partial(_value_and_derivatives_by_autograd, metric)
-    if isinstance(metric, Curve):
-        return metric.value_and_derivatives
-    return partial(value_and_derivatives, metric)
+        return partial(_value_and_derivatives_by_autograd, function)
+    if isinstance(function, Curve):
+        return function.value_and_derivatives
+    return partial(value_and_derivatives, function)
 
 
 def _value_and_derivatives_by_autograd(

@@ -12,7 +12,7 @@ import copy
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,7 +127,8 @@ def train(tasks: Sequence[Task]) -> None:
     Parameters
     ----------
     tasks : sequence of Task
-        Their nets are trained in place; one whose training fails keeps its weights.
+        Their nets are trained in place; one that was trained before keeps its weights
+        if its training fails.
         An interruption ends the training of all of them; a net that is the only one
         keeps what it has learned.
     """
@@ -137,11 +138,16 @@ def train(tasks: Sequence[Task]) -> None:
     for task in tasks:
         task.configure()
     shared = _shared_callbacks(tasks)
-    alone = [
-        task for task in tasks if _shape(task) is None or shared & _callback_ids(task)
-    ]
-    together = [task for task in tasks if task not in alone]
-    for stack in [*([[task]] for task in alone), *_stacks(together)]:
+    alone: list[Task] = []
+    by_shape: dict[Hashable, list[Task]] = defaultdict(list)
+    for task in tasks:
+        shape = _shape(task)
+        if shape is None or shared & _callback_ids(task):
+            alone.append(task)
+        else:
+            by_shape[shape].append(task)
+    stacks = [stack for same in by_shape.values() for stack in _stacks(same)]
+    for stack in [*([[task]] for task in alone), *stacks]:
         if len(stack) == len(stack[0]) == 1:
             (task,) = stack[0]
             _train_alone(task)
@@ -195,8 +201,10 @@ def _why_not_finite(task: Task) -> str:
 def _train_alone(task: Task) -> None:
     """Let the net run its epochs; one that was trained before continues from there."""
     net = task.net
+    # A net that has learned nothing yet has nothing to lose.
+    restored = restored_net_on_error(net) if net.history else nullcontext()
     try:
-        with restored_net_on_error(net), _cause_named(task):
+        with restored, _cause_named(task):
             task.configure()
             if task.held_out is not None:
                 net.train_split = predefined_split(task.held_out.dataset(task.source))
@@ -256,23 +264,22 @@ def _at_once(task: Task) -> int:
 
 
 def _stacks(tasks: list[Task]) -> list[list[list[Task]]]:
-    """Sort into stacks: lists of groups with the same kinds of losses each."""
-    by_shape: dict[Hashable, dict[Hashable, list[Task]]] = defaultdict(dict)
+    """Sort tasks of one shape into stacks: groups with the same kinds of losses."""
+    by_group: dict[Hashable, list[Task]] = defaultdict(list)
     for task in tasks:
-        by_shape[_shape(task)].setdefault(_group_key(task), []).append(task)
+        by_group[_group_key(task)].append(task)
+    by_kinds: dict[Hashable, list[list[Task]]] = defaultdict(list)
+    for group in by_group.values():
+        # A batch of all that are trained at once has to fit into the memory.
+        at_once = _at_once(group[0])
+        group = _by_kind(group)
+        for part in gen_batches(len(group), at_once):
+            kinds = tuple(task.criterion.kind for task in group[part])
+            by_kinds[kinds].append(group[part])
     stacks = []
-    for by_group in by_shape.values():
-        by_kinds = defaultdict(list)
-        for group in by_group.values():
-            # A batch of all that are trained at once has to fit into the memory.
-            at_once = _at_once(group[0])
-            group = _by_kind(group)
-            for part in gen_batches(len(group), at_once):
-                kinds = tuple(task.criterion.kind for task in group[part])
-                by_kinds[kinds].append(group[part])
-        for kinds, groups in by_kinds.items():
-            at_once = max(1, _at_once(groups[0][0]) // len(kinds))
-            stacks += [groups[part] for part in gen_batches(len(groups), at_once)]
+    for groups in by_kinds.values():
+        at_once = max(1, _at_once(groups[0][0]) // len(groups[0]))
+        stacks += [groups[part] for part in gen_batches(len(groups), at_once)]
     return stacks
 
 
