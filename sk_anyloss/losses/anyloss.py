@@ -193,7 +193,7 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
         out: Tensor,
     ) -> None:
         if isinstance(grad, tuple):
-            super().backward(cache, grad, samples, out)
+            torch.mul(cache, samples.scale(*grad), out=out)
             return
         out.zero_()
         derivatives = cache if cache.dim() == out.dim() + 1 else cache.unsqueeze(0)
