@@ -19,6 +19,9 @@ from sk_anyloss.metrics.binary import (
 from sk_anyloss.metrics.constraints import AtLeast
 from sk_anyloss.metrics.costs import Savings
 from sk_anyloss.metrics.curves import AveragePrecision, RocAuc
+from sk_anyloss.metrics.multiclass.averages import Average
+from sk_anyloss.metrics.multiclass.lookup import matrix_metric, matrix_metric_names
+from sk_anyloss.metrics.multiclass.matrix import CostMatrix
 from sk_anyloss.metrics.registry import (
     curve_names,
     get_metric,
@@ -32,7 +35,9 @@ from sk_anyloss.metrics.scoring import metric_score, metric_scorer
 
 __all__ = [
     "AtLeast",
+    "Average",
     "AveragePrecision",
+    "CostMatrix",
     "FBeta",
     "Metric",
     "RocAuc",
@@ -46,6 +51,8 @@ __all__ = [
     "get_metric",
     "gmean",
     "jaccard",
+    "matrix_metric",
+    "matrix_metric_names",
     "mcc",
     "metric_name",
     "metric_names",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import make_scorer
+from sklearn.metrics import confusion_matrix, make_scorer
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import (
@@ -22,6 +22,8 @@ from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.confusion import Counts, confusion
 from sk_anyloss.metrics.constraints import AtLeast, ScoreAtLeast
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
+from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric
+from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
 from sk_anyloss.metrics.registry import get_metric, metric_name
 
 __all__ = [
@@ -38,11 +40,12 @@ def metric_score(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    metric: str | Metric = "f1",
+    metric: str | Callable[..., Any] = "f1",
     pos_label: object = None,
     sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
 ) -> float:
-    """Metric of predictions.
+    """Metric of predictions, for any number of classes.
 
     Parameters
     ----------
@@ -51,12 +54,16 @@ def metric_score(
         ``'average_precision'``, ``y_pred`` holds scores instead, higher for the
         positive class.
     metric : str or callable, default='f1'
-        As :func:`sk_anyloss.metrics.get_metric` takes it.
+        As :func:`sk_anyloss.metrics.get_metric` takes it for two classes, and
+        :func:`sk_anyloss.metrics.matrix_metric` for more.
     pos_label : label, default=None
         The positive class; by default the greater of the two labels, as in
-        ``classes_[1]``.
+        ``classes_[1]``. With more than two labels, the other ones are the negatives.
     sample_weight : array-like of shape (n,), default=None
         Sample weights.
+    labels : array-like of shape (C,), default=None
+        The classes in their order, for a metric of more than two, of ordered classes
+        or of a cost matrix; by default the sorted labels of both arrays.
 
     Returns
     -------
@@ -69,24 +76,44 @@ def metric_score(
     >>> from sk_anyloss.metrics.scoring import metric_score
     >>> metric_score([0, 0, 1, 1], [0, 1, 1, 1], metric="specificity")
     0.5
+    >>> metric_score([0, 0, 1, 2], [0, 1, 1, 1], metric="recall_macro")
+    0.5
     """
     true: np.ndarray = column_or_1d(y_true)
     predicted: np.ndarray = column_or_1d(y_pred)
     check_consistent_length(true, predicted, sample_weight)
-    is_curve = isinstance(get_metric(metric), Curve)
-    labels = (true,) if is_curve else (true, predicted)
-    unique_labels(*labels)  # Refuses a mix of strings and numbers.
-    if pos_label is None:
-        pos_label = _greater_label(*labels)
     weight: np.ndarray | None = None
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, len(true))
+    is_for_all = is_for_matrix(metric)
+    is_curve = not is_for_all and isinstance(get_metric(metric), Curve)
+    given = (true,) if is_curve else (true, predicted)
+    distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
+    if is_for_all or (len(distinct) > 2 and pos_label is None and not is_curve):
+        classes = distinct if labels is None else np.asarray(labels)
+        M = confusion_matrix(true, predicted, labels=classes, sample_weight=weight)
+        return _matrix_score(metric, M.astype(float), classes)
+    if pos_label is None:
+        pos_label = _greater_label(*given)
     target = (true == pos_label).astype(float)
     if is_curve:
         scores = check_array(predicted, ensure_2d=False, dtype=(np.float64, np.float32))
         return evaluate_logits(metric, scores, target, weight)
     decision = (predicted == pos_label).astype(float)
     return evaluate(metric, confusion(decision, 1 - decision, target, weight))
+
+
+def _matrix_score(
+    metric: str | MatrixMetric, M: np.ndarray, classes: np.ndarray
+) -> float:
+    """A metric of one C x C matrix, also if it is written with torch functions."""
+    function = matrix_metric(metric, classes.tolist())
+    try:
+        return float(function(M))
+    except (AttributeError, TypeError):
+        import torch  # Stored models are applied without it.
+
+        return float(function(torch.from_numpy(M)))
 
 
 def evaluate(metric: str | Metric, counts: Counts) -> float:
@@ -284,17 +311,23 @@ def _greater_label(*labels: np.ndarray) -> object:
 
 
 def metric_scorer(
-    metric: str | Metric = "f1", *, pos_label: object = None
+    metric: str | Callable[..., Any] = "f1",
+    *,
+    pos_label: object = None,
+    labels: ArrayLike | None = None,
 ) -> Callable[..., float]:
     """A scikit-learn scorer, for any ``scoring=`` parameter.
 
     Parameters
     ----------
     metric : str or callable, default='f1'
-        As :func:`sk_anyloss.metrics.get_metric` takes it.
+        As :func:`metric_score` takes it.
     pos_label : label, default=None
         The positive class; by default the greater of the two labels. Give it if a
         fold may lack one of them and they are not 0 and 1.
+    labels : array-like of shape (C,), default=None
+        The classes, for a metric of more than two. Give them if a fold may lack one
+        and the metric is of ordered classes, of a cost matrix or of a named class.
 
     Returns
     -------
@@ -313,8 +346,10 @@ def metric_scorer(
     (5,)
     """
     # An unknown name should fail here, not after a long fit.
-    is_curve = isinstance(get_metric(metric), Curve)
+    is_curve = not is_for_matrix(metric) and isinstance(get_metric(metric), Curve)
     params: dict[str, Any] = {"metric": metric}
+    if labels is not None:
+        params["labels"] = labels
     if is_curve:
         params["response_method"] = ("decision_function", "predict_proba")
     if pos_label is not None:

@@ -1,0 +1,1 @@
+"""Metrics of a confusion matrix with any number of classes."""

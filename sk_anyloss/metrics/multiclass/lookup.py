@@ -1,0 +1,221 @@
+"""Look up the metric of a C x C confusion matrix by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sk_anyloss.metrics.arithmetic import Array, Metric
+from sk_anyloss.metrics.constraints import AtLeast
+from sk_anyloss.metrics.multiclass.averages import Average, one_against_rest
+from sk_anyloss.metrics.multiclass.matrix import (
+    CohenKappa,
+    CostMatrix,
+    MatrixMetric,
+    accuracy,
+    balanced_accuracy,
+    gmean,
+    mcc,
+)
+from sk_anyloss.metrics.registry import (
+    get_metric,
+    is_registered_curve,
+    metric_name,
+    registered_spelling,
+)
+
+__all__ = [
+    "MatrixAtLeast",
+    "OfClass",
+    "is_for_matrix",
+    "matrix_metric",
+    "matrix_metric_names",
+]
+
+#: Metrics of the whole matrix. Where a binary metric has the same name, this one is
+#: its generalisation, and equal to it for two classes.
+_MATRIX_METRICS: dict[str, MatrixMetric] = {
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+    "cohen_kappa": CohenKappa(),
+    "gmean": gmean,
+    "kappa_linear": CohenKappa(power=1),
+    "kappa_quadratic": CohenKappa(power=2),
+    "mcc": mcc,
+}
+
+#: ``'recall[fraud]'``: a binary metric of one class against the rest.
+_OF_CLASS = re.compile(r"([\w.]+)\[(.+)\]")
+#: ``'f1_macro@recall[fraud]>=0.8'``: a floor under another metric.
+_AT_LEAST = re.compile(r"(.+?) *@ *(.+?) *>= *(\d*\.?\d+)")
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """A binary metric of one class against the rest.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of one binary confusion matrix.
+    index : int
+        Which class, by its place in ``classes_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.multiclass.lookup import OfClass
+    >>> M = np.array([[5.0, 1.0, 0.0], [2.0, 3.0, 1.0], [0.0, 0.0, 4.0]])
+    >>> float(OfClass("recall", 1)(M))
+    0.5
+    """
+
+    metric: str | Metric
+    index: int
+
+    def __call__(self, M: Array) -> Array:
+        counts = one_against_rest(M)
+        return get_metric(self.metric)(*(count[..., self.index] for count in counts))
+
+
+@dataclass(frozen=True)
+class MatrixAtLeast:
+    """The best of one metric of the matrix subject to a floor under another.
+
+    The value is that of the goal where the constraint is met, and else the negative
+    size of the violation, as for :class:`sk_anyloss.metrics.AtLeast`.
+
+    Parameters
+    ----------
+    goal, constraint : callable
+        Functions of the matrix.
+    floor : float
+        What the constraint has to reach, in (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.multiclass.lookup import matrix_metric
+    >>> metric = matrix_metric("accuracy@recall[fraud]>=0.8", ["fine", "fraud", "late"])
+    >>> M = np.array([[5.0, 1.0, 0.0], [2.0, 3.0, 1.0], [0.0, 0.0, 4.0]])
+    >>> round(float(metric(M)), 3)
+    -0.3
+    """
+
+    goal: MatrixMetric
+    constraint: MatrixMetric
+    floor: float
+
+    def __call__(self, M: Array) -> Array:
+        combine = AtLeast(floor=self.floor).combine
+        return combine(self.goal(M), self.constraint(M))
+
+
+def matrix_metric_names() -> list[str]:
+    """Names of the metrics of a whole confusion matrix, beside averages of binary ones.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import matrix_metric_names
+    >>> matrix_metric_names()[:4]
+    ['accuracy', 'balanced_accuracy', 'cohen_kappa', 'gmean']
+    """
+    return sorted(_MATRIX_METRICS)
+
+
+def matrix_metric(
+    metric: str | Average | MatrixMetric, classes: Sequence[object]
+) -> MatrixMetric:
+    """The metric of a C x C confusion matrix.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A name of :func:`matrix_metric_names`; ``'<metric>_macro'``, ``'_weighted'`` or
+        ``'_micro'`` for an average of a binary metric; a binary metric alone, which
+        means its macro average; ``'<metric>[<class>]'`` for one class against the rest;
+        ``'<goal>@<metric>>=<floor>'`` of any of these; or a callable ``f(M)``.
+    classes : sequence
+        The labels, in the order of rows and columns.
+
+    Returns
+    -------
+    metric : callable
+        ``f(M)`` for arrays of shape (..., C, C), true classes in rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.multiclass.lookup import matrix_metric
+    >>> M = np.array([[5.0, 1.0, 0.0], [2.0, 3.0, 1.0], [0.0, 0.0, 4.0]])
+    >>> classes = ["fine", "fraud", "late"]
+    >>> for name in ("f1", "f1_micro", "precision[late]"):
+    ...     print(name, round(float(matrix_metric(name, classes)(M)), 3))
+    f1 0.753
+    f1_micro 0.75
+    precision[late] 0.8
+    """
+    if not isinstance(metric, str):
+        return metric.of_matrix if isinstance(metric, Average) else metric
+    if match := _AT_LEAST.fullmatch(metric):
+        goal, constraint = (matrix_metric(match[i], classes) for i in (1, 2))
+        return MatrixAtLeast(goal, constraint, float(match[3]))
+    if match := _OF_CLASS.fullmatch(metric):
+        _check_binary(match[1], metric)
+        return OfClass(match[1], _place(match[2], classes, metric))
+    name = registered_spelling(metric)
+    name = next((n for n in _MATRIX_METRICS if n == name.lower()), name)
+    if name in _MATRIX_METRICS:
+        return _MATRIX_METRICS[name]
+    found = get_metric(name)
+    if not isinstance(found, Average):
+        _check_binary(name, metric)
+        found = Average(name, "macro")
+    return found.of_matrix
+
+
+def is_for_matrix(metric: str | Metric | MatrixMetric) -> bool:
+    """Whether a metric is one of the classes together, also if there are only two.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of four counts or of a matrix.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
+    >>> [is_for_matrix(name) for name in ("f1", "f1_macro", "recall[fraud]", "mcc")]
+    [False, True, True, False]
+    """
+    if not isinstance(metric, str):
+        return isinstance(metric, (Average, CohenKappa, CostMatrix))
+    if "[" in metric or metric.lower() in ("kappa_linear", "kappa_quadratic"):
+        return True
+    return "@" not in metric and isinstance(get_metric(metric), Average)
+
+
+def _check_binary(name: str, metric: str) -> None:
+    if is_registered_curve(get_metric(name)):
+        raise ValueError(
+            f"metric={metric!r} is a metric over thresholds of two classes and has no "
+            "average here; choose a metric of the confusion matrix, such as "
+            f"'f1_macro', or one of {', '.join(matrix_metric_names())}."
+        )
+    if isinstance(get_metric(name), Average):
+        raise ValueError(
+            f"metric={metric!r} asks one class for {metric_name(name)!r}, which is an "
+            "average over classes; write the metric without the average."
+        )
+
+
+def _place(label: str, classes: Sequence[object], metric: str) -> int:
+    """Place of a class that is written in a name."""
+    texts = [str(known) for known in classes]
+    if label.strip("'\"") in texts:
+        return texts.index(label.strip("'\""))
+    raise ValueError(
+        f"metric={metric!r} names the class {label!r}, but the classes are "
+        f"{', '.join(texts[:20])}."
+    )
