@@ -2,6 +2,7 @@
 
 from sk_anyloss.losses.anyloss import AnyLoss
 from sk_anyloss.losses.hybrid import Hybrid
+from sk_anyloss.losses.multiclass import MulticlassAnyLoss
 from sk_anyloss.losses.pairwise import Pairs
 from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
 from sk_anyloss.losses.registry import get_loss, loss_names
@@ -12,6 +13,7 @@ __all__ = [
     "AnyLoss",
     "Focal",
     "Hybrid",
+    "MulticlassAnyLoss",
     "Pairs",
     "SurrogateFBeta",
     "WeightedBCE",

@@ -263,17 +263,31 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         loss : tensor of shape (...)
             Differentiable, if the logits require a gradient.
         """
+        flat = logits.reshape(math.prod(logits.shape[:-1]), logits.shape[-1])
+        return self.apply_steps(flat, samples).reshape(logits.shape[:-1])
+
+    def apply_steps(self, logits: Tensor, samples: ClassWeights) -> Tensor:
+        """The three steps as one differentiable function.
+
+        Parameters
+        ----------
+        logits : tensor of shape (K, ..., n)
+            As :meth:`statistics` takes them.
+        samples : ClassWeights
+            Labels and weights.
+
+        Returns
+        -------
+        loss : tensor of shape (K,)
+            The loss of each model.
+        """
         averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
-            models, n = math.prod(logits.shape[:-1]), logits.shape[-1]
-            flat = logits.reshape(models, n)
-            return _LossFunction.apply(flat, self, samples, averaged).reshape(
-                logits.shape[:-1]
-            )
+            return _LossFunction.apply(logits, self, samples, averaged)
 
 
 class _LossFunction(torch.autograd.Function):
-    """The three steps as one function of the logits, of shape (K, n)."""
+    """The three steps as one function of the logits, of shape (K, ..., n)."""
 
     @staticmethod
     def forward(
@@ -292,7 +306,8 @@ class _LossFunction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (by_logits,) = ctx.saved_tensors
-        return grad.unsqueeze(-1) * by_logits, None, None, None
+        grad = grad.view(-1, *[1] * (by_logits.dim() - 1))
+        return grad * by_logits, None, None, None
 
 
 def align(

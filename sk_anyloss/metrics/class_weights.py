@@ -113,6 +113,50 @@ class ClassWeights:
         table = torch.stack(class_parts(y, sample_weight), dim=1)
         return cls(table, y, even=sample_weight is None)
 
+    @classmethod
+    def of_classes(
+        cls, y: Tensor, n_classes: int, like: Tensor, weight: Tensor | None = None
+    ) -> ClassWeights:
+        """Make it from the classes of the samples of one group.
+
+        Parameters
+        ----------
+        y : tensor of shape (n,)
+            Classes, 0 to C - 1.
+        n_classes : int
+            C. The table then has a row for each of them.
+        like : tensor
+            A tensor with the dtype and device of the table.
+        weight : tensor of shape (n,), default=None
+            Weights.
+
+        Returns
+        -------
+        samples : ClassWeights
+            The weights by class.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sk_anyloss.metrics.class_weights import ClassWeights
+        >>> y, weight = torch.tensor([2, 0]), torch.tensor([1.0, 3.0])
+        >>> ClassWeights.of_classes(y, 3, torch.zeros(1), weight).table
+        tensor([[[0., 3.],
+                 [0., 0.],
+                 [1., 0.]]])
+        """
+        index = y.to(device=like.device, dtype=torch.int64)
+        is_class = (index == y.to(like.device)) & (index >= 0) & (index < n_classes)
+        if not is_class.all():
+            raise ValueError(
+                f"Classes must be whole numbers from 0 to {n_classes - 1}, got "
+                f"{y.unique()[:5].tolist()} among them."
+            )
+        table = like.new_zeros((n_classes, len(y)))
+        ones = like.new_ones(1, len(y)) if weight is None else weight.to(table)[None]
+        table.scatter_(0, index[None], ones)
+        return cls(table[None], index[None], even=weight is None)
+
     def sums(self, values: Tensor) -> Tensor:
         """Weighted sums over the samples of each class.
 

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import one_hot
+
+from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
+from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid
+from sk_anyloss.metrics import CostMatrix, matrix_metric
+from sk_anyloss.metrics.class_weights import ClassWeights
+
+N = 40
+METRICS = [
+    "accuracy",
+    "balanced_accuracy",
+    "f1_macro",
+    "f2_weighted",
+    "jaccard_micro",
+    "specificity_macro",
+    "gmean",
+    "mcc",
+    "kappa_quadratic",
+    "recall[1]",
+    "f1_macro@recall[2]>=0.9",
+    CostMatrix([[0, 1, 5, 1], [1, 0, 1, 1], [9, 1, 0, 1], [1, 1, 1, 0]]),
+]
+
+
+def samples(C, seed=0, dtype=torch.float64):
+    rng = np.random.default_rng(seed)
+    logits = torch.tensor(rng.normal(size=(N, C)), dtype=dtype, requires_grad=True)
+    y = torch.from_numpy(np.r_[np.arange(C), rng.integers(0, C, N - C)])
+    weight = torch.tensor(rng.uniform(0.5, 2, N), dtype=dtype)
+    return logits, y, weight
+
+
+def by_autograd(metric, decide, logits, y, weight):
+    """The loss written out, for torch to differentiate."""
+    C = logits.shape[1]
+    M = one_hot(y, C).to(logits.dtype).T @ (weight[:, None] * decide(logits))
+    return 1 - matrix_metric(metric, range(C))(M)
+
+
+STEPS = {
+    "amplifier": (Sigmoid(10), lambda z: torch.softmax(5 * z.softmax(1), 1)),
+    "identity": (Identity(), lambda z: z.softmax(1)),
+    "logit": (LogitSigmoid(2.0), lambda z: torch.softmax(2 * z, 1)),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("step", STEPS)
+def test_value_and_gradient_are_those_of_autograd(metric, step):
+    step, decide = STEPS[step]
+    logits, y, weight = samples(4)
+    loss = MulticlassAnyLoss(metric, step)(logits, y, weight)
+    (found,) = torch.autograd.grad(loss, logits)
+    expected = by_autograd(metric, decide, logits, y, weight)
+    (grad,) = torch.autograd.grad(expected, logits)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(found, grad, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "mcc", "gmean", "accuracy"])
+@pytest.mark.parametrize("L", [5, 73])
+def test_two_classes_are_the_binary_loss(metric, L):
+    logits, y, weight = samples(2)
+    z = (logits[:, 1] - logits[:, 0]).detach().requires_grad_()
+    loss = MulticlassAnyLoss(metric, Sigmoid(L))(logits, y, weight)
+    binary = AnyLoss(metric, Sigmoid(L))(z, y, weight)
+    (by_logits,) = torch.autograd.grad(loss, logits)
+    (by_z,) = torch.autograd.grad(binary, z)
+    assert loss.item() == pytest.approx(binary.item(), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(by_logits[:, 1], by_z, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(by_logits[:, 0], -by_z, rtol=1e-9, atol=1e-14)
+
+
+def test_statistics_of_parts_add_up_and_models_in_a_stack_keep_apart():
+    loss = MulticlassAnyLoss("f1_macro", Sigmoid(10))
+    logits, y, weight = samples(3)
+    z = torch.stack((logits.detach().T, 2 * logits.detach().T))
+    whole = ClassWeights.of_classes(y, 3, z, weight)
+    S, cache = loss.statistics(z, whole)
+    parts = sum(
+        loss.statistics(
+            z[:, :, part], ClassWeights.of_classes(y[part], 3, z, weight[part])
+        )[0]
+        for part in (slice(0, 15), slice(15, N))
+    )
+    np.testing.assert_allclose(parts, S, rtol=1e-12, atol=1e-12)
+    values, grad = loss.value_and_grad(S)
+    out = torch.empty_like(z)
+    loss.backward(cache, grad, whole, out)
+    for k, scale in enumerate((1, 2)):
+        single = (scale * logits).detach().requires_grad_()
+        value = loss(single, y, weight)
+        value.backward()
+        assert values[k] == pytest.approx(value.item(), rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(out[k].T, single.grad, rtol=1e-10, atol=1e-13)
+
+
+def test_a_weight_of_two_is_the_sample_twice():
+    logits, y, _ = samples(3)
+    loss, twice = MulticlassAnyLoss("mcc"), torch.ones(N)
+    twice[:5] = 2
+    repeated = loss(torch.cat((logits, logits[:5])), torch.cat((y, y[:5])))
+    found = loss(logits, y, twice.double()).item()
+    assert found == pytest.approx(repeated.item(), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_absent_classes_and_extreme_logits_give_finite_gradients(metric, dtype):
+    logits, _, weight = samples(4, dtype=dtype)
+    for y in (torch.zeros(N), torch.arange(N) % 2, torch.full((N,), 3)):
+        for scale in (0, 1, 100, 1e6):
+            z = (scale * logits).detach().requires_grad_()
+            loss = MulticlassAnyLoss(metric)(z, y, weight * 1e-10)
+            loss.backward()
+            assert torch.isfinite(loss)
+            assert torch.isfinite(z.grad).all()
+            assert z.grad.dtype == dtype
+
+
+def test_the_gradient_of_a_wrong_decision_survives_float32():
+    # The amplifier at L = 73 makes 1 - h about 1e-16 here, far below float32's eps.
+    logits = torch.tensor([[9.0, 0.0, 0.0]] * 4, requires_grad=True)
+    y = torch.tensor([0, 1, 2, 1])
+    MulticlassAnyLoss("f1_macro")(logits, y).backward()
+    assert (logits.grad[1:] != 0).all()
+    double = logits.detach().double().requires_grad_()
+    MulticlassAnyLoss("f1_macro")(double, y).backward()
+    np.testing.assert_allclose(logits.grad, double.grad, rtol=1e-3, atol=1e-30)
+
+
+def test_it_trains_a_network_in_a_plain_torch_loop():
+    rng = np.random.default_rng(0)
+    y = torch.from_numpy(rng.choice(3, 300, p=[0.8, 0.15, 0.05]))
+    centres = torch.tensor([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
+    X = centres[y] + 0.7 * torch.from_numpy(rng.normal(size=(300, 2))).float()
+    torch.manual_seed(0)
+    module = torch.nn.Linear(2, 3)
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
+    criterion = MulticlassAnyLoss("f1_macro", Sigmoid(10))
+    losses = []
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = criterion(module(X), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.25 < losses[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MulticlassAnyLoss("f1", "linear"), "one class against the rest"),
+        (
+            lambda: MulticlassAnyLoss()(torch.zeros(3), torch.zeros(3)),
+            r"shape \(n, C\)",
+        ),
+        (
+            lambda: MulticlassAnyLoss()(torch.zeros(2, 3), torch.tensor([0, 3])),
+            r"whole numbers from 0 to 2, got \[0, 3\]",
+        ),
+        (
+            lambda: MulticlassAnyLoss()(torch.zeros(2, 3), torch.tensor([0, 0.5])),
+            "whole numbers from 0 to 2",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
