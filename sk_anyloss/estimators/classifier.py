@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from skorch.callbacks import Callback
 from torch import nn
 
-from sk_anyloss.estimators.decisions import DecidesByLogOdds
+from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.encoding import Encoding, fit_encoding
 from sk_anyloss.estimators.networks import (
     Plan,

@@ -63,7 +63,7 @@ def _standardized(source: Source, sample: Subset) -> Encoding:
     mean, scale = scaler.mean_, scaler.scale_
     # The scaler puts 1 for what it takes for constant, by a bound that grows with the
     # mean; where squares overflow it has no number at all.
-    # No value is further from the mean than the root of their number.
+    # No value is further from the mean than sqrt(n) standard deviations.
     largest = np.abs(mean) + scale * np.sqrt(len(sample.target))
     usable = np.isfinite(scaler.var_) & (largest < np.finfo(source.dtype).max / 4)
     for j in np.flatnonzero(~usable | ((scale == 1) & (scaler.var_ != 1))).tolist():

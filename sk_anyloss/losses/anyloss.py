@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import Factors, Loss
+from sk_anyloss.losses.base import Factors, Loss, options_key
 from sk_anyloss.losses.steps import (
     Step,
     Threshold,
@@ -203,7 +203,10 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     @property
     def kind(self) -> tuple[object, ...]:
         curve = self.metric if isinstance(self.metric, Curve) else None
+        kind: tuple[object, ...]
         kind = type(self), type(self.step), len(self.thresholds), self.decay, curve
+        if type(self) is not AnyLoss:
+            kind = (*kind, options_key(self))
         if is_builtin(self.step):
             return kind
         # A user's own step may not take tensors as parameters.

@@ -38,6 +38,7 @@ __all__ = [
     "Parts",
     "Statistics",
     "align",
+    "options_key",
 ]
 
 
@@ -197,8 +198,12 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Key that losses must have in common to be stacked."""
-        return (type(self),)
+        """Key that losses must have in common to be stacked.
+
+        By default, class and options. A loss whose :meth:`stack` combines different
+        options leaves these out.
+        """
+        return type(self), options_key(self)
 
     @classmethod
     def stack(cls, losses: Sequence[Any], like: Tensor) -> Loss:
@@ -284,6 +289,36 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
             return _LossFunction.apply(logits, self, samples, averaged)
+
+
+_ATTRIBUTES_OF_MODULES = frozenset(vars(nn.Module()))
+
+
+def options_key(loss: nn.Module) -> object:
+    """A key that is the same for two losses of a class only if their options are.
+
+    Parameters
+    ----------
+    loss : torch.nn.Module
+        A loss.
+
+    Returns
+    -------
+    key : hashable
+        From the attributes; the identity of a loss that holds tensors or modules.
+
+    Examples
+    --------
+    >>> from sk_anyloss.losses import BCE, Focal
+    >>> from sk_anyloss.losses.base import options_key
+    >>> options_key(Focal(2)) == options_key(Focal(2)) != options_key(Focal(3))
+    True
+    """
+    own = {k: v for k, v in vars(loss).items() if k not in _ATTRIBUTES_OF_MODULES}
+    has_state = any(True for _ in loss.children()) or any(loss.state_dict())
+    if has_state or any(isinstance(v, (Tensor, np.ndarray)) for v in own.values()):
+        return id(loss)
+    return repr(sorted(own.items()))
 
 
 class _LossFunction(torch.autograd.Function):

@@ -34,7 +34,7 @@ _LOSSES: dict[str, type[Loss]] = {
 
 
 def loss_names() -> list[str]:
-    """Names of the losses other than one minus the metric.
+    """Names that ``loss=`` takes; ``loss=None`` is one minus the metric.
 
     Returns
     -------
@@ -132,9 +132,10 @@ def trains_on_metric(loss: LossLike | None) -> bool:
     [True, True, True, False]
     """
     loss = spelled(loss, _LOSSES)
-    kind = loss.func if isinstance(loss, partial) else loss
-    return (
-        loss is None
-        or loss == "hybrid"
-        or (kind in (AnyLoss, Hybrid) or isinstance(loss, (AnyLoss, Hybrid)))
-    )
+    if isinstance(loss, nn.Module):
+        return isinstance(loss, (AnyLoss, Hybrid))
+    kind: object = _LOSSES.get(loss) if isinstance(loss, str) else loss
+    if isinstance(kind, partial):
+        kind = kind.func
+    on_metric = isinstance(kind, type) and issubclass(kind, (AnyLoss, Hybrid))
+    return loss is None or on_metric

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from sk_anyloss.estimators.decisions import DecidesByLogOdds
+from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.plain.network import Network, NetworkArrays, Samples

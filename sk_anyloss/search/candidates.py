@@ -21,7 +21,7 @@ MAX_BINS = 1024
 def default_candidates(
     hidden: Sequence[tuple[int, ...]], n_features: int
 ) -> list[dict[str, Any]]:
-    """What the search tries unless it is told: 4 candidates for each network.
+    """The default candidates: 4 for each network, or 2 with many features.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def candidate_grid(
     bins: Sequence[int | None] = (None, 8),
     cross_entropy: bool = True,
 ) -> list[dict[str, Any]]:
-    """All combinations, those of one shape behind each other.
+    """All combinations, ordered so that networks of one shape are adjacent.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.classifier import AnyLossClassifier
-from sk_anyloss.estimators.decisions import DecidesByLogOdds
 from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial, positive_margin

@@ -42,6 +42,10 @@ def test_the_surrogate_of_f_beta_refuses_other_metrics():
         get_loss("surrogate_fbeta", metric="gmean")
 
 
+class Gentle(AnyLoss):
+    """A subclass."""
+
+
 @pytest.mark.parametrize(
     ("loss", "expected"),
     [
@@ -49,6 +53,9 @@ def test_the_surrogate_of_f_beta_refuses_other_metrics():
         (AnyLoss, True),
         (AnyLoss("mcc"), True),
         (partial(AnyLoss, decay=0.9), True),
+        (Gentle, True),
+        (Gentle(), True),
+        (partial(Gentle), True),
         ("hybrid", True),
         (Hybrid("f1"), True),
         ("bce", False),

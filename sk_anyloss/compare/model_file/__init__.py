@@ -25,7 +25,7 @@ from sk_anyloss.compare.model_file.archive import (
     read_json,
     unpack,
 )
-from sk_anyloss.compare.model_file.contents import check_contents
+from sk_anyloss.compare.model_file.bounds import check_bounds
 from sk_anyloss.compare.model_file.facts import Facts
 from sk_anyloss.compare.model_file.trusted import check_schema, trusted_names
 
@@ -114,7 +114,7 @@ def _load_checked(members: dict[str, bytes]) -> BaseEstimator:
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         # Packed again, so that skops reads only what was checked.
         model = skops.io.loads(pack(members, ZIP_STORED), trusted=trusted_names())
-    check_contents(model)
+    check_bounds(model)
     return model
 
 

@@ -24,7 +24,10 @@ class Step:
 
     @property
     def gain(self) -> float:
-        """Constant factor that the derivatives of :meth:`decide` leave out."""
+        """Constant by which :meth:`decide` divides its derivatives.
+
+        The loss multiplies by it. It is 1 unless a step factors one out.
+        """
         return 1.0
 
     def __call__(self, p: Tensor, threshold: Threshold = 0.5) -> Tensor:

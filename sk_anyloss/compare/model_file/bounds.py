@@ -20,10 +20,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sk_anyloss.compare.model_file.archive import ModelFileError
 
-__all__ = ["check_contents"]
+__all__ = ["check_bounds"]
 
 
-def check_contents(model: object) -> None:
+def check_bounds(model: object) -> None:
     """Refuse a loaded model whose indices or attributes are unsafe.
 
     Parameters
@@ -34,8 +34,8 @@ def check_contents(model: object) -> None:
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from sk_anyloss.compare.model_file.contents import check_contents
-    >>> check_contents(LogisticRegression(n_jobs=2))
+    >>> from sk_anyloss.compare.model_file.bounds import check_bounds
+    >>> check_bounds(LogisticRegression(n_jobs=2))
     Traceback (most recent call last):
     ...
     sk_anyloss.compare.model_file.archive.ModelFileError: a LogisticRegression would ...
