@@ -141,11 +141,11 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     def value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, FactorsByThreshold]:
         if isinstance(self.metric, Curve):
             return self._curve_value_and_grad(S)
-        is_single = self.stacked_metrics is None and S.shape[1] == 1
-        by_threshold = S.tolist() if is_single else S
-        if len(by_threshold) == 1:
-            return self._matrix_value_and_grad(by_threshold[0])
-        found = [self._matrix_value_and_grad(M) for M in by_threshold]
+        is_single = self.stacked_metrics is None and S.size(1) == 1
+        matrices = S.tolist() if is_single else S.unbind()
+        if len(matrices) == 1:
+            return self._matrix_value_and_grad(matrices[0])
+        found = [self._matrix_value_and_grad(M) for M in matrices]
         fraction = 1 / len(found)
         grads = [(fraction * negs, fraction * poss) for _, (negs, poss) in found]
         return fraction * sum(loss for loss, _ in found), grads

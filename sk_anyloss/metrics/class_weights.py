@@ -65,7 +65,6 @@ class ClassWeights:
             )
         # For a small batch, making these views at each use would take as long as the
         # arithmetic.
-        self._single_decisions = (2, self.groups)
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]
 
@@ -199,7 +198,7 @@ class ClassWeights:
         tensor([[[[0.7500, 0.2500],
                   [0.5000, 1.5000]]]])
         """
-        if decisions.shape[:2] == self._single_decisions:
+        if decisions.size(1) == self.groups and decisions.size(0) == 2:
             # The ordinary case is one product, without a copy.
             return torch.bmm(self.table, decisions.permute(1, 2, 0)).unsqueeze(0)
         sums = self.sums(decisions).unflatten(0, (-1, 2))

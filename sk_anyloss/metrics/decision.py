@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
+from sk_anyloss.metrics.arithmetic import Array
+
 __all__ = ["Decision", "log_odds"]
 
 
@@ -42,12 +44,12 @@ class Decision:
         """The probability above which the positive class is predicted."""
         return float(expit(self.offset))
 
-    def margin(self, log_odds: np.ndarray) -> np.ndarray:
+    def margin(self, log_odds: Array) -> Array:
         """Distance to the decision threshold in log-odds, above 0 for positives."""
         return log_odds - self.offset
 
-    def is_positive(self, log_odds: np.ndarray) -> np.ndarray:
-        """Whether the positive class is predicted."""
+    def is_positive(self, log_odds: Array) -> Array:
+        """Whether the positive class is predicted, for an array or a tensor."""
         return log_odds > self.offset
 
 

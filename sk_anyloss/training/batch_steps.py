@@ -142,7 +142,7 @@ class BatchSteps(NeuralNet):
             logits = self.infer(X, **fit_params)
             S = self._statistics(logits, y, X)
             _, labels, weight = align(logits, *self._labels(y, X))
-            decided = (logits > self.decision.offset).to(logits.dtype)
+            decided = self.decision.is_positive(logits).to(logits.dtype)
             with full_precision(logits.device):
                 counts = torch.stack(confusion(decided, 1 - decided, labels, weight))
         loss = torch.tensor(self._loss_of(S))

@@ -157,13 +157,13 @@ class Lockstep:
         """Take a step for every batch, and record the loss of the summed statistics."""
         closed_form, step = self.closed_form, self.stepper.step
         device = closed_form.flat.values.device
-        total: Any = 0
+        total: Any = None
         with torch.inference_mode(), full_precision(device):
             self.stepper.begin()
             for batch in self.batches:
                 last, _, S = closed_form(batch)
                 step()
-                total = total + S
+                total = S if total is None else total + S
             loss = closed_form.criterion.value_and_grad(total)[0]
         losses, last_losses = np.atleast_1d(loss).tolist(), np.atleast_1d(last).tolist()
         for run, loss, last in zip(self.runs, losses, last_losses, strict=True):

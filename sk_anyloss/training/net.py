@@ -266,7 +266,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         with self._threads():
             for batch in self.get_iterator(dataset, training=False):
                 logits = self.evaluation_step(batch)
-                decisions.update((logits > self.decision.offset).unique().tolist())
+                decisions.update(self.decision.is_positive(logits).unique().tolist())
                 labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
                 if len(decisions) == 2:
                     return
@@ -394,17 +394,12 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels, 0 or 1: whether the score is above the threshold."""
-        return (self.logits(X) > self.decision.offset).astype(int)
+        return self.decision.is_positive(self.logits(X)).astype(int)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The metric of the decisions on X."""
-        return evaluate_logits(
-            self.metric,
-            self.logits(X),
-            to_numpy(y),
-            sample_weight,
-            self.decision.offset,
-        )
+        logits, offset = self.logits(X), self.decision.offset
+        return evaluate_logits(self.metric, logits, to_numpy(y), sample_weight, offset)
 
 
 def _with_weights(X: Any, sample_weight: Any) -> Any:
