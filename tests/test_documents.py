@@ -21,12 +21,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
 STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_code_blocks_of_the_readme_run(block):
-    exec(compile(BLOCKS[block], f"README block {block}", "exec"), {})
+def test_code_blocks_of_readme_and_losses_run(block):
+    exec(compile(BLOCKS[block], f"block {block}", "exec"), {})
 
 
 def test_the_readme_names_every_metric():
