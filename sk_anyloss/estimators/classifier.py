@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import torch
@@ -41,6 +40,7 @@ from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.registry import LossLike
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
+from sk_anyloss.metrics.arithmetic import Count
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
@@ -548,7 +548,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         return logits
 
 
-def _prevalence_error(tn: Any, fp: Any, fn: Any, tp: Any) -> Any:
+def _prevalence_error(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
     """Best where as many samples are predicted positive as there are positives."""
     return -abs(fp - fn)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from sk_anyloss.losses.precision import full_precision
 from sk_anyloss.training.data.batches import Chunk
@@ -21,7 +20,7 @@ from sk_anyloss.training.network.closed_form import ClosedForm
 from sk_anyloss.training.network.stacked_parameters import get_stepper
 
 if TYPE_CHECKING:
-    from sk_anyloss.training.net import AnyLossNet
+    from sk_anyloss.training.net import AnyLossNet, SizedDataset
 
 __all__ = ["Gradients", "Lockstep", "Run", "StepByStep", "run_epochs"]
 
@@ -44,8 +43,8 @@ class Run:
     def __init__(
         self,
         net: AnyLossNet,
-        train: Dataset,
-        valid: Dataset | None,
+        train: SizedDataset,
+        valid: SizedDataset | None,
         fit_params: dict[str, Any] | None = None,
     ) -> None:
         self.net, self.fit_params = net, fit_params or {}
@@ -193,7 +192,8 @@ class StepByStep:
 
     def __init__(self, run: Run) -> None:
         self.run, net = run, run.net
-        self.iterator = net.get_iterator(run.datasets["dataset_train"], training=True)
+        train: Any = run.datasets["dataset_train"]
+        self.iterator = net.get_iterator(train, training=True)
         self.is_observed = net.is_observed()
         self.lockstep: Lockstep | None = None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
@@ -18,11 +19,13 @@ from skorch.callbacks import EpochTimer
 from skorch.dataset import unpack_data
 from skorch.utils import get_dim, is_dataset, to_numpy
 from torch import nn
+from torch.utils.data import Dataset
 
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.scoring import evaluate_logits
+from sk_anyloss.training.batch_steps import Input
 from sk_anyloss.training.callbacks import QuietPrintLog
 from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.data.dataset import SubsetDataset
@@ -35,7 +38,19 @@ from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.threads import single_thread
 
-__all__ = ["AnyLossNet"]
+__all__ = ["AnyLossNet", "Data"]
+
+#: What skorch trains on: an array, tensor, sparse matrix or table; several by name; or
+#: a dataset that also holds the labels.
+Data: TypeAlias = "ArrayLike | Input | Dataset"
+
+
+class SizedDataset(Protocol):
+    """A torch dataset of known length."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Any: ...
 
 
 @contextmanager
@@ -110,18 +125,18 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
 
     def __init__(
         self,
-        module: Any,
+        module: nn.Module | type[nn.Module],
         *,
         metric: str | Metric = "f1",
         threshold: float = 0.5,
-        criterion: Any = AnyLoss,
-        optimizer: Any = torch.optim.Adam,
+        criterion: nn.Module | type[nn.Module] = AnyLoss,
+        optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
         lr: float = 0.01,
         max_epochs: int = 100,
         batch_size: int | float | str = "auto",
-        iterator_train: Any = Batches,
-        iterator_valid: Any = Batches,
-        train_split: Any = None,
+        iterator_train: Callable[..., Iterable[Any]] = Batches,
+        iterator_valid: Callable[..., Iterable[Any]] = Batches,
+        train_split: Callable[..., Any] | None = None,
         random_state: int | None = None,
         verbose: int = 0,
         **kwargs: Any,
@@ -178,7 +193,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             return {"metric": self.metric, "threshold": self.threshold, **params}
         return params
 
-    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
+    def get_iterator(self, dataset: SizedDataset, training: bool = False) -> Any:
         """Batches of a dataset, shuffled and stratified if it is trained on."""
         prefix = "iterator_train" if training else "iterator_valid"
         iterator, params = getattr(self, prefix), self.get_params_for(prefix)
@@ -204,10 +219,10 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             return False
         return can_fold(module.mean, module.scale)
 
-    def _width(self, dataset: Any) -> int:
+    def _width(self, dataset: SizedDataset) -> int:
         """The most numbers that a sample takes on its way through the network."""
         if isinstance(dataset, SubsetDataset):
-            X: Any = dataset.source
+            X: Data = dataset.source
         else:
             X = getattr(dataset, "X", 0)
             X = X.get("X", 0) if isinstance(X, dict) else X
@@ -220,7 +235,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         start = 1 if self.module_.bin_features is None else 0
         return max(width, *self.module_.widths[start:])
 
-    def check_data(self, X: Any, y: Any = None) -> None:
+    def check_data(self, X: Data, y: ArrayLike | None = None) -> None:
         """Refuse labels other than 0 and 1."""
         super().check_data(X, y)
         if y is None or is_dataset(X):
@@ -234,7 +249,12 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 "two labels."
             )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AnyLossNet:
+    def fit(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> AnyLossNet:
         """Initialise the module and train it.
 
         Parameters
@@ -258,9 +278,9 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             self._warn_if_constant(X, y)
         return self
 
-    def _warn_if_constant(self, X: Any, y: Any) -> None:
+    def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
         """Warn if all samples get one decision, though they are of both classes."""
-        dataset = X if is_dataset(X) else self.get_dataset(X, y)
+        dataset: Any = X if is_dataset(X) else self.get_dataset(X, y)
         decisions: set[bool] = set()
         labels: set[float] = set()
         with self._threads():
@@ -297,12 +317,16 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         return single_thread() if type(self.module_) is MLP else nullcontext()
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None,
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         **fit_params: Any,
-    ) -> AnyLossNet:  # fmt: skip
+    ) -> AnyLossNet:
         """Go on training, for ``max_epochs`` epochs, without a new start.
 
-        The loss keeps its moving average over the batches (``memory``) until
+        The loss keeps its moving average over the batches (``decay``) until
         :meth:`fit` starts anew.
 
         Parameters
@@ -338,7 +362,11 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.closed_form_supported_ = supports(self.module_, criterion)
 
     def fit_loop(
-        self, X: Any, y: Any = None, epochs: int | None = None, **fit_params: Any
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        epochs: int | None = None,
+        **fit_params: Any,
     ) -> AnyLossNet:
         """Run the epochs; an interruption keeps what was learned."""
         fit_params.pop("_routing_method", None)
@@ -367,10 +395,10 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 self.release()
         return self
 
-    def logits(self, X: Any) -> np.ndarray:
+    def logits(self, X: Data) -> np.ndarray:
         """Logits of shape (n,), computed in chunks of samples."""
         self.check_is_fitted(["module_"])
-        dataset = X if is_dataset(X) else self.get_dataset(X)
+        dataset: Any = X if is_dataset(X) else self.get_dataset(X)
         # Results that stay between chunks would keep their memory from being reused.
         found: np.ndarray | None = None
         stop = 0
@@ -383,7 +411,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 found[start:stop] = part
         return np.empty(0) if found is None else found[:stop]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).
 
         They rank the samples and sum to one, but training on a metric does not make
@@ -392,17 +420,20 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         logits = torch.from_numpy(self.logits(X))
         return torch.stack((-logits, logits), dim=1).sigmoid().numpy()
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """Labels, 0 or 1: whether the score is above the threshold."""
         return self.decision.is_positive(self.logits(X)).astype(int)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Data, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """The metric of the decisions on X."""
+        weight = None if sample_weight is None else np.asarray(sample_weight)
         logits, offset = self.logits(X), self.decision.offset
-        return evaluate_logits(self.metric, logits, to_numpy(y), sample_weight, offset)
+        return evaluate_logits(self.metric, logits, to_numpy(y), weight, offset)
 
 
-def _with_weights(X: Any, sample_weight: Any) -> Any:
+def _with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:
     if sample_weight is None:
         return X
     if is_dataset(X):
