@@ -29,13 +29,14 @@ from benchmarks.datasets import (
 )
 from sk_anyloss import AnyLossClassifier, CosineDecay
 from sk_anyloss.estimators.folds import inner_cv
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,
-    positive_margin,
+    margin_of,
     run_trials,
 )
 
@@ -112,7 +113,7 @@ def train_candidates(
     smallest_class = min(np.bincount(y))
     folds = list(inner_cv(min(5, smallest_class), random_state=0).split(X, y))
     data = CrossValidationData(X, y, folds)
-    pool = data.out_of_fold(1, metric)
+    pool = data.out_of_fold(Labels.of(y), metric)
     base = AnyLossClassifier(metric, **{**BASE, **params})
     trials: list[Trial] = []
     for hidden in HIDDEN:
@@ -147,7 +148,7 @@ def _scores(trial: Trial, X: np.ndarray) -> np.ndarray:
     """Mean scores of the fold networks of a candidate."""
     offset = trial.decision.offset
     return np.mean(
-        [expit(positive_margin(model, X) - offset) for model in trial.models], axis=0
+        [expit(margin_of(model, X) - offset) for model in trial.models], axis=0
     )
 
 

@@ -80,7 +80,11 @@ def outer_folds(X: np.ndarray, y: np.ndarray, n_folds: int) -> list[Fold]:
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
 
 
-def run_all(options: argparse.Namespace, run_dataset: RunDataset) -> pd.DataFrame:
+def run_all(
+    options: argparse.Namespace,
+    run_dataset: RunDataset,
+    sizes: Mapping[Path, int] | None = None,
+) -> pd.DataFrame:
     """Run the data sets without results, largest first; return the results of all.
 
     Parameters
@@ -89,6 +93,8 @@ def run_all(options: argparse.Namespace, run_dataset: RunDataset) -> pd.DataFram
         From :func:`make_parser`.
     run_dataset : callable
         ``run_dataset(path, options)`` returns a list of records.
+    sizes : dict, default=None
+        Number of samples of each file; by default of the ``.npz`` files of the folder.
 
     Returns
     -------
@@ -100,8 +106,10 @@ def run_all(options: argparse.Namespace, run_dataset: RunDataset) -> pd.DataFram
     kind = f"{options.metric}_{options.folds}_folds"
     output = options.output.with_stem(f"{options.output.stem}_{kind}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    files = sorted(options.data.glob("*.npz"))
-    n_samples = {path: len(np.load(path)["y"]) for path in files}
+    if sizes is None:
+        files = sorted(options.data.glob("*.npz"))
+        sizes = {path: len(np.load(path)["y"]) for path in files}
+    n_samples = dict(sizes)
     maximum = options.max_samples or np.inf
     paths = [
         path for path, n in n_samples.items() if options.min_samples < n <= maximum

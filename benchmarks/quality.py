@@ -219,14 +219,16 @@ def report_times(table: pd.DataFrame) -> None:
         )
 
 
-def plot_ranks(table: pd.DataFrame, path: Path) -> None:
+def plot_ranks(
+    table: pd.DataFrame, path: Path, metrics: Sequence[str] = METRICS
+) -> None:
     """Mean ranks with their standard errors, a panel for each metric."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = {metric: scores_by_dataset(table, metric) for metric in METRICS}
+    found = {metric: scores_by_dataset(table, metric) for metric in metrics}
     found = {metric: scores for metric, scores in found.items() if not scores.empty}
     n_columns = min(2, len(found))
     n_rows = -(-len(found) // n_columns)

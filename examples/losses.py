@@ -19,6 +19,7 @@ import torch
 from sk_anyloss.losses import AnyLoss, get_loss, loss_names
 from sk_anyloss.losses.steps import Sigmoid, get_step, step_names
 from sk_anyloss.metrics import curve_names
+from sk_anyloss.metrics.class_weights import ClassWeights
 
 POSITIVE, NEGATIVE, NEUTRAL = "#c1440e", "#4a6a8a", "#333333"
 p = torch.linspace(0.002, 0.998, 499, dtype=torch.float64)
@@ -34,7 +35,7 @@ def vary_sample(loss, i):
     z = logits.repeat(len(p), 1)
     z[:, i] = torch.logit(p)
     z.requires_grad_()
-    values = loss(z, y)
+    values = loss.of_batch(z, ClassWeights.of(y))
     (gradient,) = torch.autograd.grad(values.sum(), z)
     return values.detach().numpy(), gradient[:, i].numpy()
 
@@ -48,7 +49,9 @@ def make_loss(name):
 
 losses = {f"F1, sigmoid step, L={L}": AnyLoss("f1", Sigmoid(L)) for L in (73, 10)}
 losses |= {f"{name}, soft curve": AnyLoss(name, Sigmoid(10)) for name in curve_names()}
-losses |= {f"loss='{name}'": make_loss(name) for name in loss_names()}
+# The names with "cross_entropy" are the same losses as those with "bce".
+names = [name for name in loss_names() if "cross_entropy" not in name]
+losses |= {f"loss='{name}'": make_loss(name) for name in names}
 
 n_columns = 6
 n_rows = 1 + -(-len(losses) // n_columns)

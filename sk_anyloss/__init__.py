@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
     from sk_anyloss.estimators.stack import fit_stack
+    from sk_anyloss.estimators.tuned_decision import TunedDecisionClassifier
     from sk_anyloss.losses import AnyLoss
     from sk_anyloss.metrics.scoring import metric_score, metric_scorer
     from sk_anyloss.search.search import AnyLossClassifierCV
@@ -24,6 +25,7 @@ __all__ = [
     "AnyLossNet",
     "CosineDecay",
     "EarlyStopping",
+    "TunedDecisionClassifier",
     "__version__",
     "fit_stack",
     "metric_score",
@@ -39,6 +41,7 @@ _DEFINED_IN = {
     "AnyLossNet": "sk_anyloss.training.net",
     "CosineDecay": "sk_anyloss.training.schedules",
     "EarlyStopping": "sk_anyloss.training.callbacks",
+    "TunedDecisionClassifier": "sk_anyloss.estimators.tuned_decision",
     "fit_stack": "sk_anyloss.estimators.stack",
     "metric_score": "sk_anyloss.metrics.scoring",
     "metric_scorer": "sk_anyloss.metrics.scoring",

@@ -28,7 +28,7 @@ from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.scoring import metric_scorer
 
-__all__ = ["baseline_names", "get_baseline", "tuned_threshold"]
+__all__ = ["SmallClassesSMOTE", "baseline_names", "get_baseline", "tuned_threshold"]
 
 
 class TunedThreshold(TunedThresholdClassifierCV):
@@ -96,6 +96,103 @@ def tuned_threshold(
     )
 
 
+class _SmallClasses:
+    """A resampler that fewer members of some classes do not stop.
+
+    A new sample lies between a sample and one of its k nearest neighbours of the same
+    class, so that every class needs k + 1 samples. With more than two classes, k is
+    lowered to what the smallest class allows, and a class of a single sample is not
+    over-sampled. With two classes nothing is changed: too few samples of the minority
+    class are an error of the resampler.
+    """
+
+    #: Name of the parameter k.
+    _neighbors = "k_neighbors"
+
+    def fit_resample(
+        self, X: ArrayLike, y: ArrayLike, **params: Any
+    ) -> tuple[Any, np.ndarray]:
+        """Resample the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        **params
+            As the resampler takes them.
+
+        Returns
+        -------
+        X, y : ndarray or sparse matrix, and ndarray
+            The samples and labels after resampling.
+        """
+        labels, counts = np.unique(np.asarray(y), return_counts=True)
+        own = {
+            name: getattr(self, name) for name in (self._neighbors, "sampling_strategy")
+        }
+        if len(labels) > 2 and own["sampling_strategy"] == "auto":
+            several = counts > 1
+            if not several.all():
+                self.sampling_strategy = {
+                    label: int(counts.max())
+                    for label, count in zip(labels, counts, strict=True)
+                    if 1 < count < counts.max()
+                }
+            k = int(counts[several].min(initial=counts.max())) - 1
+            setattr(self, self._neighbors, max(1, min(own[self._neighbors], k)))
+        try:
+            return super().fit_resample(X, y, **params)  # type: ignore[misc]
+        finally:
+            for name, value in own.items():
+                setattr(self, name, value)
+
+
+class SmallClassesSMOTE(_SmallClasses, SMOTE):
+    """``SMOTE`` with fewer neighbours where one of more than two classes is small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.baselines import SmallClassesSMOTE
+    >>> X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], 20)
+    >>> y[:3] = 2
+    >>> _, resampled = SmallClassesSMOTE(random_state=0).fit_resample(X, y)
+    >>> np.bincount(resampled)
+    array([20, 20, 20])
+    """
+
+
+class _SmallClassesBorderlineSMOTE(_SmallClasses, BorderlineSMOTE):
+    """``BorderlineSMOTE`` with fewer neighbours where a class is small."""
+
+
+class _SmallClassesADASYN(_SmallClasses, ADASYN):
+    """``ADASYN`` with fewer neighbours where a class is small."""
+
+    _neighbors = "n_neighbors"
+
+
+class _SmallClassesSMOTEENN(SMOTEENN):
+    """``SMOTEENN`` with fewer neighbours where a class is small."""
+
+    smote: SMOTE | None
+
+    def fit_resample(
+        self, X: ArrayLike, y: ArrayLike, **params: Any
+    ) -> tuple[Any, np.ndarray]:
+        own = self.smote
+        if own is None:
+            self.smote = SmallClassesSMOTE(
+                sampling_strategy=self.sampling_strategy, random_state=self.random_state
+            )
+        try:
+            return super().fit_resample(X, y, **params)
+        finally:
+            self.smote = own
+
+
 #: Makes a baseline from a network.
 Build: TypeAlias = Callable[[AnyLossClassifier], BaseEstimator]
 _REGISTRY: dict[str, Build] = {}
@@ -125,7 +222,9 @@ def _class_weight(classifier: AnyLossClassifier) -> BaseEstimator:
 
 
 def _resampled(
-    sampler: type[BaseSampler], uses_distances: bool, classifier: AnyLossClassifier
+    sampler: type[BaseSampler],
+    uses_distances: bool,
+    classifier: AnyLossClassifier,
 ) -> BaseEstimator:
     resampler = sampler(random_state=classifier.random_state)
     steps = [("resample", resampler), ("classifier", classifier)]
@@ -137,10 +236,10 @@ def _resampled(
 
 
 for _name, _sampler, _uses_distances in (
-    ("bce_smote", SMOTE, True),
-    ("bce_borderline_smote", BorderlineSMOTE, True),
-    ("bce_adasyn", ADASYN, True),
-    ("bce_smote_enn", SMOTEENN, True),
+    ("bce_smote", SmallClassesSMOTE, True),
+    ("bce_borderline_smote", _SmallClassesBorderlineSMOTE, True),
+    ("bce_adasyn", _SmallClassesADASYN, True),
+    ("bce_smote_enn", _SmallClassesSMOTEENN, True),
     ("bce_over", RandomOverSampler, False),
     ("bce_under", RandomUnderSampler, False),
 ):

@@ -64,6 +64,27 @@ def test_every_kind_of_network_predicts_the_same(params):
     np.testing.assert_array_equal(plain.predict(sparse), model.predict(X))
 
 
+THREE = np.array(["no", "yes", "perhaps"])[(Y + (X[:, 0] > 1)).astype(int)]
+SEVERAL = np.stack((Y, X[:, 0] > 0, X[:, 1] > 1), axis=1).astype(int)
+
+
+@pytest.mark.parametrize("labels", [THREE, SEVERAL], ids=["classes", "labels"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AnyLossClassifier("f1_macro", n_bins=3),
+        AnyLossClassifierCV("f1_macro", hidden=[(), (3,)], cv=3),
+        AnyLossClassifierCV("f1_macro", hidden=[()], cv=3, ensemble=False),
+    ],
+    ids=["network", "ensemble", "best"],
+)
+def test_networks_with_several_outputs_predict_the_same(model, labels):
+    model.set_params(max_epochs=5, random_state=0)
+    plain = assert_same_predictions(model.fit(X, labels), rtol=1e-8)
+    if labels is THREE:
+        assert plain.score(X, labels) == model.score(X, labels)
+
+
 def test_float32_stays_float32():
     model = AnyLossClassifier(max_epochs=5, random_state=0)
     plain = assert_same_predictions(

@@ -15,9 +15,11 @@ from skorch import NeuralNetBinaryClassifier
 from torch import nn
 
 from benchmarks.speed import workloads
-from benchmarks.speed.workloads import LARGE, Workload, make_data
+from benchmarks.speed.workloads import LARGE, TEN_CLASSES, Workload, make_data
 from benchmarks.study.paper import ZeroStart
 from sk_anyloss import AnyLossClassifier, fit_stack
+from sk_anyloss.losses import MulticlassAnyLoss
+from sk_anyloss.losses.steps import Sigmoid
 
 Fit: TypeAlias = Callable[[Workload, np.ndarray, np.ndarray], object]
 
@@ -26,7 +28,8 @@ def make_anyloss(work: Workload, **params: Any) -> AnyLossClassifier:
     """Our estimator with the plain network that the others train as well."""
     return AnyLossClassifier(
         hidden=work.hidden,
-        L=10 if work is LARGE else 73,  # A wide network needs a smaller L.
+        # A wide network needs a smaller L.
+        L=10 if work in (LARGE, TEN_CLASSES) else 73,
         batch_size=work.batch,
         max_epochs=work.epochs,
         batch_norm=False,
@@ -44,6 +47,17 @@ def fit_anyloss(work: Workload, X: np.ndarray, y: np.ndarray) -> None:
 def fit_bce(work: Workload, X: np.ndarray, y: np.ndarray) -> None:
     """Our estimator on cross-entropy."""
     make_anyloss(work, loss="bce").fit(X, y)
+
+
+class OfTwoClasses(MulticlassAnyLoss):
+    """The loss of C classes for one output, the log-odds of the second class."""
+
+    thresholds = (0.5,)
+
+
+def fit_through_classes(work: Workload, X: np.ndarray, y: np.ndarray) -> None:
+    """Our estimator for two classes, with the loss of C classes."""
+    make_anyloss(work, loss=OfTwoClasses("f1[1]", Sigmoid(73))).fit(X, y)
 
 
 def fit_mlp_classifier(work: Workload, X: np.ndarray, y: np.ndarray) -> None:

@@ -20,6 +20,7 @@ from benchmarks.speed.implementations import (
     fit_skorch,
     fit_slp,
     fit_slp_numpy,
+    fit_through_classes,
     fit_torch,
 )
 from benchmarks.speed.workloads import (
@@ -28,6 +29,7 @@ from benchmarks.speed.workloads import (
     MEDIUM,
     SLP,
     SMALL,
+    TEN_CLASSES,
     Workload,
     make_data,
 )
@@ -80,6 +82,11 @@ def make_comparisons() -> list[Comparison]:
         ("seeds", "50 fits, 50 seeds"),
     ):
         comparisons.append(Comparison(name, SMALL, *fit_fifty(kind), 0.15))
+    comparisons += [
+        Comparison("MLPClassifier", TEN_CLASSES, fit_anyloss, fit_mlp_classifier, 1.3),
+        Comparison("our BCE", TEN_CLASSES, fit_anyloss, fit_bce, 1.1),
+        Comparison("our binary path", MEDIUM, fit_through_classes, fit_anyloss, 1.5),
+    ]
     comparisons.append(Comparison("SLP in numpy", SLP, fit_slp, fit_slp_numpy, 0.8))
     return comparisons
 

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 import sk_anyloss
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import describe_folds, make_splits
+from sk_anyloss.compare.metrics import check_metric, metric_for_classes
 from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.results import ALSO
+from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS
 from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.build import make_table
@@ -34,7 +35,7 @@ class RunOptions(TypedDict, total=False):
     dask: str | None
     time_limit: float | None
     progress: Progress | None
-    also: Sequence[str | Metric]
+    also: Sequence[str | Metric] | None
     rope: float
 
 
@@ -59,15 +60,17 @@ def compare(
     X : {DataFrame, array-like, sparse matrix} of shape (n_samples, n_features)
         The features, of any dtypes, with missing values or without.
     y : array-like of shape (n_samples,)
-        The labels.
+        The labels, of two or more classes.
     metric : str or callable, default='f1'
         The metric to compare by, for which methods are trained or tuned where they
-        can be.
+        can be. With more than two classes, a metric of two means its macro average:
+        ``'f1'`` means ``'f1_macro'``.
     methods : sequence of str or 'all', default=None
         Names from :func:`sk_anyloss.compare.method_names`; those of
         :func:`sk_anyloss.compare.default_methods` by default.
     positive : label, default=None
-        Label of the positive class; by default the rarer of two.
+        Label of the positive class, against all others; by default the rarer of two,
+        and none of more than two.
     groups : str or array-like of shape (n_samples,), default=None
         Group of each sample, or the column of X that holds it: no group is split
         between folds, nor between the inner folds on which a method is tuned.
@@ -121,7 +124,7 @@ def compare_tables(
     dask: str | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
-    also: Sequence[str | Metric] = ALSO,
+    also: Sequence[str | Metric] | None = None,
     rope: float = 0.01,
 ) -> Comparison:
     """Compare methods on one or more tables.
@@ -131,7 +134,8 @@ def compare_tables(
     tables : sequence of Table
         From :func:`make_table` or :func:`read_table`.
     metric : str or callable, default='f1'
-        The metric to compare by.
+        The metric to compare by. If a table has more than two classes, a metric of two
+        means its macro average, on all tables.
     methods : sequence of str or 'all', default=None
         Names of methods; those of :func:`default_methods` by default.
     folds : int, default=10
@@ -151,8 +155,8 @@ def compare_tables(
         Seconds after which no further fit is started.
     progress : callable, default=None
         ``tqdm``, or a function that makes a similar progress bar.
-    also : sequence of str or callable
-        Other metrics to report.
+    also : sequence of str or callable, default=None
+        Other metrics to report; by default the common ones.
     rope : float, default=0.01
         Half-width of the region of practical equivalence: smaller differences count as
         none.
@@ -169,11 +173,21 @@ def compare_tables(
     >>> found.winner
     'logistic'
     """
-    names = check_methods(methods)
+    n_classes = max((table.n_classes for table in tables), default=2)
+    names = check_methods(methods, n_classes)
+    if also is None:
+        also = ALSO if n_classes == 2 else ALSO_MULTICLASS
     check_options(
         metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,
         time_limit=time_limit, rope=rope,
     )  # fmt: skip
+    for table in tables:
+        for one in (metric, *also):
+            # Metrics of several classes are defined for two as well.
+            if table.n_classes == n_classes:
+                check_metric(one, table.classes)
+    metric = metric_for_classes(metric, n_classes)
+    also = [metric_for_classes(other, n_classes) for other in also]
     if len({table.name for table in tables}) < len(tables):
         raise ValueError("Two tables have the same name; give them different ones.")
     splits = {table.name: make_splits(table, folds, repeats, seed) for table in tables}

@@ -12,7 +12,6 @@ from imblearn.ensemble import (
     EasyEnsembleClassifier,
     RUSBoostClassifier,
 )
-from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -20,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
-from sk_anyloss.baselines import get_baseline, tuned_threshold
+from sk_anyloss.baselines import SmallClassesSMOTE, get_baseline, tuned_threshold
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.search import AnyLossClassifierCV
@@ -29,6 +28,7 @@ __all__ = [
     "Method",
     "default_methods",
     "get_method",
+    "method_for_classes",
     "method_names",
     "register_method",
     "unregister_method",
@@ -38,6 +38,11 @@ __all__ = [
 Build: TypeAlias = Callable[[str | Metric, int], BaseEstimator]
 #: Makes a classifier from its parameters.
 MakeClassifier: TypeAlias = Callable[..., BaseEstimator]
+#: Makes a classifier with tuned decisions from a classifier, the metric and a seed.
+Tune: TypeAlias = Callable[[BaseEstimator, str | Metric, int], BaseEstimator]
+#: Tunes the offsets of more than two classes, as ``tuned_threshold`` tunes the
+#: threshold of two. Where it is None, tuned methods are for two classes only.
+TUNED_OFFSETS: Tune | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Method:
         the others.
     default : bool, default=False
         Whether it is compared by default.
+    classes : {'any', 'two', 'more'}, default='any'
+        Whether it is for any number of classes, for two, or for more than two.
 
     Examples
     --------
@@ -70,6 +77,7 @@ class Method:
     build: Build
     optimizes_metric: bool = False
     default: bool = False
+    classes: str = "any"
 
 
 _REGISTRY: dict[str, Method] = {}
@@ -82,6 +90,7 @@ def register_method(
     *,
     optimizes_metric: bool = False,
     default: bool = False,
+    classes: str = "any",
 ) -> Method:
     """Register a method, or replace the one of that name.
 
@@ -98,6 +107,8 @@ def register_method(
         Whether it is trained on the metric itself.
     default : bool, default=False
         Whether it is compared by default.
+    classes : {'any', 'two', 'more'}, default='any'
+        Whether it is for any number of classes, for two, or for more than two.
 
     Returns
     -------
@@ -112,8 +123,11 @@ def register_method(
     'naive_bayes'
     >>> unregister_method("naive_bayes")
     """
-    _REGISTRY[name] = Method(name, title or name, build, optimizes_metric, default)
-    return _REGISTRY[name]
+    if classes not in ("any", "two", "more"):
+        raise ValueError(f"classes must be 'any', 'two' or 'more', got {classes!r}.")
+    method = Method(name, title or name, build, optimizes_metric, default, classes)
+    _REGISTRY[name] = method
+    return method
 
 
 def unregister_method(name: str) -> None:
@@ -146,8 +160,13 @@ def method_names() -> list[str]:
     return list(_REGISTRY)
 
 
-def default_methods() -> list[str]:
+def default_methods(n_classes: int = 2) -> list[str]:
     """Names of the methods that are compared by default.
+
+    Parameters
+    ----------
+    n_classes : int, default=2
+        Number of classes.
 
     Examples
     --------
@@ -155,7 +174,11 @@ def default_methods() -> list[str]:
     >>> len(default_methods())
     12
     """
-    return [name for name, method in _REGISTRY.items() if method.default]
+    return [
+        name
+        for name, method in _REGISTRY.items()
+        if method.default and method_for_classes(name, n_classes) == name
+    ]
 
 
 def get_method(name: str) -> Method:
@@ -180,6 +203,37 @@ def get_method(name: str) -> Method:
     if name not in _REGISTRY:
         raise ValueError(unknown("method", name, _REGISTRY, "or 'all' for all."))
     return _REGISTRY[name]
+
+
+def method_for_classes(name: str, n_classes: int) -> str | None:
+    """The method to compare for a number of classes.
+
+    Parameters
+    ----------
+    name : str
+        Name of a registered method.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    name : str or None
+        The method itself; for more than two classes the method with tuned offsets in
+        place of one with a tuned threshold; None if there is none.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.methods import method_for_classes
+    >>> method_for_classes("histgb", 3), method_for_classes("histgb_threshold", 2)
+    ('histgb', 'histgb_threshold')
+    """
+    fitting = ("any", "two") if n_classes == 2 else ("any", "more")
+    if get_method(name).classes in fitting:
+        return name
+    counterpart = f"{name.removesuffix('_threshold')}_offsets"
+    if n_classes == 2 or counterpart not in _REGISTRY:
+        return None
+    return counterpart
 
 
 def _scaled(*steps: BaseEstimator) -> BaseEstimator:
@@ -226,6 +280,7 @@ def _register_all() -> None:
             metric, loss="surrogate_fbeta", lr=0.05, random_state=seed
         ),
         "surrogate F-beta",
+        classes="two",
     )
     baseline("bce_smote", "BCE + SMOTE", default=True)
     baseline("bce_borderline_smote", "BCE + Borderline-SMOTE")
@@ -233,7 +288,11 @@ def _register_all() -> None:
     baseline("bce_over", "BCE + over-sampling")
     baseline("bce_under", "BCE + under-sampling", default=True)
     baseline("bce_smote_enn", "BCE + SMOTE-ENN")
-    baseline("bce_threshold", "BCE, tuned threshold")
+    _register_tuned(
+        "bce",
+        "BCE",
+        lambda metric, seed: get_baseline("bce", metric, random_state=seed),
+    )
     families: dict[str, tuple[str, MakeClassifier, MakeClassifier]] = {
         "logistic": ("logistic", _logistic, _scaled),
         "histgb": ("HistGB", HistGB, make_pipeline),
@@ -273,18 +332,36 @@ def _register_family(
     register_method(
         f"{name}_smote",
         # SMOTE uses distances, so the features must be on one scale.
-        lambda metric, seed: _scaled(SMOTE(random_state=seed), make(random_state=seed)),
+        lambda metric, seed: _scaled(
+            SmallClassesSMOTE(random_state=seed), make(random_state=seed)
+        ),
         f"{title} + SMOTE",
         default=name == "histgb",
     )
+    _register_tuned(
+        name, title, lambda metric, seed: make_pipe(make(random_state=seed)), True
+    )
+
+
+def _register_tuned(name: str, title: str, build: Build, default: bool = False) -> None:
+    """Register a classifier with a tuned threshold, and with tuned offsets."""
     register_method(
         f"{name}_threshold",
         lambda metric, seed: tuned_threshold(
-            make_pipe(make(random_state=seed)), metric, random_state=seed
+            build(metric, seed), metric, random_state=seed
         ),
         f"{title}, tuned threshold",
-        default=True,
+        default=default,
+        classes="two",
     )
+    if (tune := TUNED_OFFSETS) is not None:
+        register_method(
+            f"{name}_offsets",
+            lambda metric, seed: tune(build(metric, seed), metric, seed),
+            f"{title}, tuned offsets",
+            default=default,
+            classes="more",
+        )
 
 
 _register_all()

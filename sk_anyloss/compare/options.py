@@ -6,9 +6,15 @@ import math
 import numbers
 from collections.abc import Sequence
 
-from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.methods import (
+    default_methods,
+    get_method,
+    method_for_classes,
+    method_names,
+)
 from sk_anyloss.metrics import Metric, get_metric
 from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 
 __all__ = ["check_methods", "check_options"]
 
@@ -43,13 +49,14 @@ def check_options(
     ...
     ValueError: folds must be a whole number of at least 2, got 1.
     """
-    if isinstance(get_metric(metric), Curve):
+    if not is_for_matrix(metric) and isinstance(get_metric(metric), Curve):
         raise ValueError(
             f"metric={metric!r} is a metric over all thresholds, and methods are "
             "compared by their predicted labels; use 'f1', 'gmean', 'mcc' or the like."
         )
     for other in also:
-        get_metric(other)
+        if not is_for_matrix(other):
+            get_metric(other)
     whole = (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0))
     for option, value, least in whole:
         if not isinstance(value, numbers.Integral) or value < least:
@@ -83,13 +90,17 @@ def _is_nonnegative(value: object) -> bool:
     return isinstance(value, numbers.Real) and float(value) >= 0
 
 
-def check_methods(methods: Sequence[str] | str | None) -> list[str]:
-    """Distinct names of registered methods.
+def check_methods(methods: Sequence[str] | str | None, n_classes: int = 2) -> list[str]:
+    """Distinct names of registered methods for a number of classes.
 
     Parameters
     ----------
     methods : sequence of str, 'all' or None
         As for :func:`compare_tables`.
+    n_classes : int, default=2
+        Number of classes. With more than two, methods that tune a threshold are
+        replaced by those that tune offsets; where there is no such method, they are
+        left out of the default methods and of all methods, and refused by name.
 
     Returns
     -------
@@ -103,12 +114,22 @@ def check_methods(methods: Sequence[str] | str | None) -> list[str]:
     ['bce', 'anyloss']
     """
     if methods is None:
-        return default_methods()
-    if isinstance(methods, str):
-        methods = method_names() if methods == "all" else [methods]
-    names = list(dict.fromkeys(methods))
+        return default_methods(n_classes)
+    if methods == "all":
+        every = method_names()
+        return [name for name in every if method_for_classes(name, n_classes) == name]
+    names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ValueError("There is no method to compare; name at least one.")
+    checked: dict[str, None] = {}
     for name in names:
         get_method(name)
-    return names
+        fitting = method_for_classes(name, n_classes)
+        if fitting is None:
+            few_or_many = "two" if n_classes > 2 else "more than two"
+            raise ValueError(
+                f"The method {name!r} is for {few_or_many} classes, and the target has "
+                f"{n_classes}; leave it out."
+            )
+        checked[fitting] = None
+    return list(checked)

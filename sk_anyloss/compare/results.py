@@ -10,19 +10,25 @@ import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.metrics import score_counts
 from sk_anyloss.compare.report.text import format_results, metric_title
 from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
 from sk_anyloss.metrics import Metric, get_metric, metric_name
-from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.scoring import evaluate, evaluate_logits
+from sk_anyloss.metrics.multiclass.averages import one_against_rest
+from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
+from sk_anyloss.metrics.scoring import evaluate_logits
 
-__all__ = ["ALSO", "Results"]
+__all__ = ["ALSO", "ALSO_MULTICLASS", "Results"]
 
 #: Metrics that are reported besides the one that methods are compared by.
 ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
+#: With more than two classes, where the balanced accuracy is the macro recall.
+ALSO_MULTICLASS = ("f1", "balanced_accuracy", "gmean", "mcc", "accuracy", "precision")
+#: Names of the cells of the confusion matrix of two classes, row by row.
+CELLS = ("tn", "fp", "fn", "tp")
 
 
 class Results:
@@ -52,8 +58,8 @@ class Results:
     table : DataFrame
         One row per method, the best one first: mean and standard deviation of the
         metric, mean rank over the folds, means of the other metrics, median time of a
-        fit, the confusion matrix summed over the folds, and the number of failed
-        folds.
+        fit, the confusion matrix of two classes summed over the folds, and the number
+        of failed folds.
     winner : str
         The method with the best mean.
     """
@@ -89,9 +95,13 @@ class Results:
         """One row per data set, method, fold and metric."""
         rows = []
         for fold in self.folds:
-            # A failed fold has no counts, but the same columns.
-            numbers: list[float] = [*fold.counts] or [np.nan] * 4
-            counts = dict(zip(("tn", "fp", "fn", "tp"), numbers, strict=True))
+            counts: dict[str, float] = {}
+            if self._cells:
+                # A failed fold has no counts, but the same columns; more than two
+                # classes have other counts.
+                has_cells = len(fold.counts) == len(CELLS)
+                numbers = fold.counts if has_cells else [np.nan] * len(CELLS)
+                counts = dict(zip(CELLS, numbers, strict=True))
             key = {"data": fold.data, "method": fold.method, "fold": fold.fold}
             for name, metric in self.metrics.items():
                 score = np.nan if fold.failed else self._score(fold, metric)
@@ -99,12 +109,121 @@ class Results:
                 rows.append({**key, "metric": name, "score": score, **rest})
         return pd.DataFrame(rows)
 
+    @property
+    def _cells(self) -> tuple[str, ...]:
+        """Columns for the confusion matrix, if any table has two classes."""
+        return CELLS if any(table.n_classes == 2 for table in self.tables) else ()
+
     def _score(self, fold: Fold, metric: str | Metric) -> float:
         """From the counts of a fold or, for a metric over thresholds, its scores."""
-        if not isinstance(get_metric(metric), Curve):
-            return float(evaluate(metric, Counts(*map(float, fold.counts))))
-        (table,) = (table for table in self.tables if table.name == fold.data)
+        table = self.table_of(fold.data)
+        if (
+            table.n_classes > 2
+            or is_for_matrix(metric)
+            or not isinstance(get_metric(metric), Curve)
+        ):
+            return score_counts(metric, fold.counts, table.classes)
         return evaluate_logits(metric, fold.scores, table.y[fold.rows])
+
+    def table_of(self, data: str | None) -> Table:
+        """The data set of a name.
+
+        Parameters
+        ----------
+        data : str or None
+            Its name; None for the only one.
+
+        Returns
+        -------
+        table : Table
+            The data set.
+        """
+        (table,) = (t for t in self.tables if data is None or t.name == data)
+        return table
+
+    def confusion_matrix(self, method: str, data: str | None = None) -> pd.DataFrame:
+        """The confusion matrix of a method, summed over the folds.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        matrix : DataFrame of shape (C, C)
+            True classes in rows, predicted classes in columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sk_anyloss.compare import compare
+        >>> X, y = load_wine(return_X_y=True)
+        >>> found = compare(X, y, methods=["logistic"], folds=2)
+        >>> found.confusion_matrix("logistic").shape
+        (3, 3)
+        """
+        table = self.table_of(data)
+        M = np.zeros((table.n_classes, table.n_classes), dtype=int)
+        for fold in self.folds:
+            if (fold.data, fold.method) == (table.name, method) and not fold.failed:
+                M += np.array(fold.counts, dtype=int).reshape(M.shape)
+        labels = pd.Index(list(table.classes), dtype=object)
+        matrix = pd.DataFrame(M, labels.rename("true"), labels.rename("predicted"))
+        return matrix
+
+    def class_report(self, method: str, data: str | None = None) -> pd.DataFrame:
+        """Precision, recall and F1 of each class, from the summed confusion matrix.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        report : DataFrame
+            One row per class, with ``precision``, ``recall``, ``f1`` and ``support``,
+            the number of predictions for samples of the class over all folds.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sk_anyloss.compare import compare
+        >>> X, y = load_wine(return_X_y=True)
+        >>> found = compare(X, y, methods=["logistic"], folds=2)
+        >>> found.class_report("logistic")["support"].tolist()
+        [59, 71, 48]
+        """
+        matrix = self.confusion_matrix(method, data)
+        M = matrix.to_numpy(float)
+        counts = one_against_rest(M)
+        report = {
+            name: np.asarray(get_metric(name)(*counts), dtype=float)
+            for name in ("precision", "recall", "f1")
+        }
+        support = M.sum(axis=1).astype(int)
+        return pd.DataFrame({**report, "support": support}, matrix.index)
+
+    def best_method(self, data: str | None = None) -> str | None:
+        """The method with the best mean on a data set.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        method : str or None
+            Its name; None if every method failed.
+        """
+        means = self.ranking(data)["mean"].dropna()
+        return None if means.empty else str(means.index[0])
 
     def scores(self, data: str | None = None) -> pd.DataFrame:
         """Scores of the metric: one row per fold, one column per method.
@@ -146,7 +265,7 @@ class Results:
         ).reindex(index=self.methods, columns=list(self.metrics))
         own = rows[rows["metric"] == metric_name(self.metric)]
         by_method = own.assign(failed=own["failed"] != "").groupby("method")
-        counts = by_method[["tn", "fp", "fn", "tp", "failed"]].sum()
+        counts = by_method[[*self._cells, "failed"]].sum()
         ranking = pd.DataFrame(
             {
                 "title": [get_method(name).title for name in self.methods],
@@ -170,10 +289,10 @@ class Results:
     @property
     def winner(self) -> str:
         """The method with the best mean."""
-        best = self.table["mean"].dropna()
-        if best.empty:
+        best = self.best_method()
+        if best is None:
             raise ValueError(f"Every method failed: {self.reasons()}.")
-        return str(best.index[0])
+        return best
 
     def failures(self) -> list[str]:
         """Which methods failed, how often and why.

@@ -1,4 +1,4 @@
-"""What estimators for two classes do with the log-odds of the positive one."""
+"""What estimators do with the outputs of their networks: labels, scores, the metric."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.sparse import issparse
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_anyloss.metrics import Metric, get_metric
+from sk_anyloss.metrics import Metric, curve_names, get_metric
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import metric_score
@@ -27,30 +28,51 @@ class DecidesByLogOdds(ClassifierMixin):
     """Labels, scores and the metric, from ``_log_odds`` and ``decision_``."""
 
     metric: str | Metric
+    metric_: str | Metric
     classes_: np.ndarray
-    pos_label_: Hashable
-    #: Where the positive class is predicted.
+    #: Of two classes, the positive one.
+    pos_label_: Hashable | None
+    #: Where the positive class, each class or each label is predicted.
     decision_: Decision
+    #: ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
+    target_type_: str = "binary"
 
     def _log_odds(self, X: Matrix) -> np.ndarray:
-        """Of the positive class, for samples that are validated."""
+        """Outputs for samples that are validated.
+
+        Of shape (n,), the log-odds of the positive class; (n, C), log-probabilities of
+        C classes up to a constant; or (n, Q), the log-odds of Q labels.
+        """
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        # A metric over thresholds is one of two classes.
+        is_curve = self.metric in curve_names() or isinstance(self.metric, Curve)
+        tags.classifier_tags.multi_class = not is_curve
+        tags.classifier_tags.multi_label = not is_curve
         tags.input_tags.sparse = True
         return tags
 
     @property
     def threshold_(self) -> float:
-        """Probability above which the positive class is predicted."""
+        """Probability above which the positive class or a label is predicted."""
+        if self.target_type_ == "multiclass":
+            raise AttributeError(
+                "A model of several classes predicts the one with the largest score "
+                "and has no threshold; see decision_."
+            )
         return self.decision_.threshold
 
     def _validate(
         self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool
     ) -> Any:
         """Samples, and labels unless they are left out, as arrays."""
+        options = {}
+        if not (y is None or isinstance(y, str)):
+            y = y.toarray() if issparse(y) else y  # type: ignore[union-attr]
+            shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+            options["multi_output"] = len(shape) > 1 and shape[1] > 1
         with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
             return validate_data(
                 self,
@@ -60,6 +82,7 @@ class DecidesByLogOdds(ClassifierMixin):
                 dtype=(np.float64, np.float32),
                 order="C",
                 reset=reset,
+                **options,
             )
 
     @property
@@ -68,12 +91,14 @@ class DecidesByLogOdds(ClassifierMixin):
         return bool(self.pos_label_ == self.classes_[1])
 
     def _decide(self, X: Matrix) -> np.ndarray:
-        """Margin in favour of ``classes_[1]``."""
+        """Margin in favour of ``classes_[1]``, of each class, or of each label."""
         margin = self.decision_.margin(self._log_odds(X))
-        return margin if self._favours_last else -margin
+        if self.target_type_ == "binary" and not self._favours_last:
+            return -margin
+        return margin
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Confidence in ``classes_[1]``: above 0 where it is predicted.
+        """Confidence in ``classes_[1]``, in each class, or in each label.
 
         Parameters
         ----------
@@ -82,14 +107,17 @@ class DecidesByLogOdds(ClassifierMixin):
 
         Returns
         -------
-        decision : ndarray of shape (n_samples,)
-            ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold t.
+        decision : ndarray of shape (n_samples,), (n_samples, C) or (n_samples, Q)
+            For two classes ``log(p / (1 - p)) - log(t / (1 - t))`` with the threshold
+            t, above 0 where ``classes_[1]`` is predicted. For several classes a
+            confidence in each, of which the largest one is predicted. For several
+            labels as for two classes, a column for each.
         """
         check_is_fitted(self)
         return self._decide(self._validate(X, reset=False))
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Scores between 0 and 1 for both classes.
+        """Scores between 0 and 1 for the classes or labels.
 
         Parameters
         ----------
@@ -98,11 +126,15 @@ class DecidesByLogOdds(ClassifierMixin):
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, 2)
-            Columns in the order of ``classes_``. Not calibrated.
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``, or of the labels. Not calibrated.
         """
         decision = self.decision_function(X)
         offset = self.decision_.offset
+        if self.target_type_ == "multiclass":
+            return softmax(decision + offset, axis=1)
+        if self.target_type_ != "binary":
+            return expit(decision + offset)
         favour = decision + (offset if self._favours_last else -offset)
         return expit(np.stack((-favour, favour), axis=1))
 
@@ -116,10 +148,16 @@ class DecidesByLogOdds(ClassifierMixin):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
-            The positive class where its score is above the threshold.
+        y : ndarray of shape (n_samples,) or (n_samples, Q)
+            The positive class where its score is above the threshold; of several
+            classes the one with the largest score; for several labels a matrix of 0
+            and 1.
         """
         decision = self.decision_function(X)
+        if self.target_type_ == "multiclass":
+            return self.classes_[decision.argmax(axis=1)]
+        if self.target_type_ != "binary":
+            return (decision > 0).astype(int)
         return self.classes_[(decision > 0).astype(int)]
 
     def score(
@@ -131,7 +169,7 @@ class DecidesByLogOdds(ClassifierMixin):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, Q)
             Their true labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
@@ -143,6 +181,14 @@ class DecidesByLogOdds(ClassifierMixin):
             and ``GridSearchCV`` report the metric unasked; a search over ``metric``
             itself needs ``scoring``, since each candidate is scored by its own.
         """
+        if self.target_type_ != "binary":
+            return metric_score(
+                y,
+                self.predict(X),
+                metric=self.metric,
+                labels=self.classes_ if self.target_type_ == "multiclass" else None,
+                sample_weight=sample_weight,
+            )
         if isinstance(get_metric(self.metric), Curve):
             y_pred = self.decision_function(X)
             y_pred = y_pred if self._favours_last else -y_pred

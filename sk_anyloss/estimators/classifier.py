@@ -21,23 +21,24 @@ from torch import nn
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.encoding import Encoding, fit_encoding
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.networks import (
     Plan,
     build_loss,
     build_net,
     build_task,
     steepness,
+    warm_up_epochs,
 )
 from sk_anyloss.estimators.parameters import check_params
 from sk_anyloss.estimators.preparation import (
-    check_labels,
     class_weights,
     hold_out,
     positive_weights,
     split_seed,
 )
 from sk_anyloss.losses.base import Loss
-from sk_anyloss.losses.registry import LossLike
+from sk_anyloss.losses.registry import LossLike, trains_on_metric
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_name
 from sk_anyloss.metrics.arithmetic import Count
@@ -57,7 +58,7 @@ __all__ = ["AnyLossClassifier"]
 
 
 class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
-    """Neural network for two classes, trained for the metric you report.
+    """Neural network that is trained for the metric you report.
 
     The loss is one minus the metric of a soft confusion matrix, which the AnyLoss
     amplifier makes nearly hard yet differentiable.
@@ -73,6 +74,11 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         all thresholds, so that as many training samples are then predicted positive
         as there are positives; or a differentiable callable ``f(tn, fp, fn, tp)``,
         larger being better, such as ``Savings(fp=1, fn=20)`` for a cost matrix.
+        For three classes or more, what :func:`sk_anyloss.metrics.matrix_metric` takes:
+        ``'f1_macro'``, ``'precision_weighted'``, ``'mcc'``, ``'kappa_quadratic'``,
+        ``'f1_macro@recall[fraud]>=0.8'``, a ``CostMatrix``, or a callable ``f(M)`` of
+        the confusion matrix; for several labels, averages such as ``'f1_micro'`` and
+        ``'f1_samples'``. A metric of two classes then means its macro average.
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers; ``()`` is a single-layer perceptron.
     L : float or 'auto', default=73
@@ -84,8 +90,9 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         ``'linear'``, ``'cosine'``, ``'uniform'``, ``'logit'``, or an instance such as
         ``Linear(delta=0.2)``.
     threshold : float, default=0.5
-        Probability above which the positive class is predicted. Training aims at
-        this threshold, so there is rarely a reason to change it; to predict at another
+        Probability above which the positive class, or a label, is predicted. Of several
+        classes, the one with the largest score is. Training aims at this threshold,
+        so there is rarely a reason to change it; to predict at another
         one than the network was trained for, wrap the estimator in
         :class:`~sklearn.model_selection.FixedThresholdClassifier`.
     loss : str, torch.nn.Module or functools.partial, default=None
@@ -96,9 +103,14 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         ``partial(AnyLoss, decay=0.9)`` (a moving average over batches, for batches that
         hold a positive or two) or ``partial(AnyLoss, threshold=[0.3, 0.5, 0.7])`` set
         options of the loss that are not parameters here.
+    warm_up : float or 'auto', default='auto'
+        Fraction of the epochs, in [0, 1), that the network is trained on cross-entropy
+        before it is trained on the metric. ``'auto'`` is a half for three classes or
+        more, where it was measured to help, and 0 for two classes, several labels, or
+        with early stopping. ``fit`` uses it in a new training only.
     pos_label : label, default=None
-        The positive class; by default the greater label, ``classes_[1]``, as
-        everywhere in scikit-learn.
+        Of two classes, the positive one; by default the greater label,
+        ``classes_[1]``, as everywhere in scikit-learn.
     standardize : bool, default=True
         Whether features get mean 0 and standard deviation 1, by means and scales
         learned from the training samples.
@@ -127,8 +139,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         Factors on the weights of the samples of each class.
     early_stopping : bool or EarlyStopping, default=False
         Whether to hold out a tenth of the samples, stop once the metric on them has
-        not risen by 1e-4 for 10 epochs (nor, at an equal metric, their loss fallen),
-        and restore the best weights. :class:`~sk_anyloss.EarlyStopping` has other
+        not risen by 1e-4 for 10 epochs, nor their loss reached a new low, and restore
+        the weights with the best metric. :class:`~sk_anyloss.EarlyStopping` has other
         fractions, patiences and tolerances.
     n_init : int, default=1
         Number of trainings from different initial weights, in one stack, of which the
@@ -149,12 +161,17 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The labels, sorted.
-    pos_label_ : label
-        The positive one among them.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; for several labels, their positions.
+    target_type_ : {'binary', 'multiclass', 'multilabel-indicator'}
+        What kind of labels y has.
+    metric_ : str or callable
+        What was trained for, such as ``'f1_macro'`` for ``metric='f1'`` if there are
+        three classes or more.
+    pos_label_ : label or None
+        Of two classes, the positive one.
     decision_ : Decision
-        Where the positive class is predicted.
+        Where the positive class, or each label, is predicted.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -215,6 +232,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         step: str | Step = "sigmoid",
         threshold: float = 0.5,
         loss: LossLike | None = None,
+        warm_up: float | str = "auto",
         pos_label: Hashable | None = None,
         standardize: bool = True,
         n_bins: int | None = None,
@@ -239,6 +257,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.step = step
         self.threshold = threshold
         self.loss = loss
+        self.warm_up = warm_up
         self.pos_label = pos_label
         self.standardize = standardize
         self.n_bins = n_bins
@@ -266,8 +285,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples to learn from.
-        y : array-like of shape (n_samples,)
-            Their labels, two of any type.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their classes, of any type; or several labels, as a matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights. A sample of weight 0 counts as absent, and in a full batch one of
             weight 2 counts as two.
@@ -280,10 +299,10 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         is_continued = self.warm_start and hasattr(self, "net_")
         with restored_on_error(self), single_thread():
             check_params(self)
-            self._warn_of_class_weight()
             data, labels = self._validate(X, y, reset=not is_continued)
             source = as_source(data)
             plan = self._plan(labels, sample_weight, data.dtype, is_continued)
+            self._warn_of_class_weight()
             if is_continued:
                 criterion = self._loss(plan.sample)
                 tasks = [self._continued(source, plan, criterion, self.max_epochs)]
@@ -306,10 +325,10 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples to learn from. The first call learns from them how to standardise.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Their labels.
-        classes : array-like of shape (2,), default=None
-            The two labels. Needed in the first call unless y has both.
+        classes : array-like of shape (n_classes,), default=None
+            All classes. Needed in the first call unless y has all of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 
@@ -324,7 +343,6 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         is_continued = hasattr(self, "net_")
         with restored_on_error(self), single_thread():
             check_params(self)
-            self._warn_of_class_weight()
             data, labels = self._validate(X, y, reset=not is_continued)
             source, dtype = as_source(data), data.dtype
             plan = self._plan(
@@ -335,6 +353,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 partial=True,
                 classes=classes,
             )
+            self._warn_of_class_weight()
             if is_continued:
                 criterion = self._resumed(self._loss(plan.sample))
                 task = self._continued(source, plan, criterion, 1)
@@ -361,16 +380,19 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         index, weight = positive_weights(y, sample_weight)
         if index is not None:
             y = y[index]
-        check_classification_targets(y)
-        labels = np.unique(y)
-        if partial and classes is not None:
-            labels = np.union1d(labels, classes)
         if is_continued:
-            self._check_same_classes(labels, partial)
+            self._check_same_classes(y, partial, classes)
             self._check_same_network()
         else:
-            self.classes_, self.pos_label_ = check_labels(labels, self.pos_label)
-        target = (y == self.pos_label_).astype(dtype)
+            known = None if classes is None else np.asarray(classes)
+            self._labels = Labels.of(y, self.pos_label, known)
+            self.classes_, self.pos_label_ = (
+                self._labels.classes,
+                self._labels.pos_label,
+            )
+            self.target_type_ = self._labels.target.name
+        self.metric_ = self._labels.target.resolve(self.metric)
+        target = self._labels.encode(y, dtype)
         own = weight
         weight = class_weights(self.class_weight, self.classes_, y, own, dtype)
         seeds = split_seed(self.random_state, 3)
@@ -383,8 +405,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         return Plan(sample, held_out, seeds)
 
     def _loss(self, sample: Subset) -> nn.Module:
-        self.L_ = steepness(self, sample)
-        return build_loss(self, self.L_, sample)
+        self.L_ = steepness(self, sample, self._labels.target)
+        return build_loss(self, self.L_, sample, self._labels.target)
 
     def _tasks(
         self,
@@ -403,9 +425,15 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         tasks = []
         for start in plan.starts(n_init or self.n_init):
             criterion = self._loss(start.sample)
-            net = build_net(self, source, start, encoding, criterion)
-            n_epochs = epochs or self.max_epochs
-            tasks.append(build_task(self, net, criterion, source, start, n_epochs))
+            target, n_epochs, warm_up = self._labels.target, epochs, 0
+            if n_epochs is None:
+                n_epochs = self.max_epochs
+                warm_up = warm_up_epochs(self, target, n_epochs)
+            # It starts from the class frequencies, where the first loss has a gradient.
+            first = None if warm_up else criterion
+            net = build_net(self, source, start, encoding, criterion, target, first)
+            task = build_task(self, net, criterion, source, start, n_epochs, warm_up)
+            tasks.append(task)
         return tasks
 
     def _continued(
@@ -434,7 +462,9 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         if isinstance(criterion, Loss):
             criterion.reset()
         goal = getattr(criterion, "goal", None)
-        if isinstance(goal, AtLeast):
+        if self.target_type_ != "binary":
+            self._tune_offsets(source, sample)
+        elif isinstance(goal, AtLeast):
             self._tune_threshold(goal, source, sample)
         elif isinstance(goal, Curve):
             # It says nothing of a threshold: as many as there are positives, by
@@ -452,7 +482,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         """
         logits = np.concatenate([self._log_odds(X) for X, _ in sample.chunks(source)])
         best, _ = best_threshold(goal, logits, sample.target, sample.own)
-        offset = self.decision_.offset
+        offset = float(self.decision_.offset)
         with torch.no_grad():
             self.net_.module_.layers[-1].bias.add_(offset - best)
         if not isinstance(goal, AtLeast):
@@ -469,9 +499,49 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _check_same_classes(self, labels: np.ndarray, partial: bool) -> None:
+    def _tune_offsets(self, source: Source, sample: Subset) -> None:
+        """Move the output biases so that a constraint is met on the training samples.
+
+        The same for several classes or labels as :meth:`_tune_threshold` for two.
+        """
+        has_constraint = isinstance(self.metric_, str) and "@" in self.metric_
+        if not has_constraint or not trains_on_metric(self.loss):
+            return
+        outputs = np.concatenate([self._log_odds(X) for X, _ in sample.chunks(source)])
+        decision, value = self._labels.target.best_decision(
+            self.metric_, outputs, sample.target, sample.own
+        )
+        with torch.no_grad():
+            bias = self.net_.module_.layers[-1].bias
+            moved = self.decision_.offset - np.asarray(decision.offset)
+            bias.add_(torch.as_tensor(moved, dtype=bias.dtype))
+        if value < 0:
+            warnings.warn(
+                f"{self.metric_} cannot be met on the training samples: the best "
+                f"decision is {-value:.3f} short of the floor. Lower the floor, or "
+                "train a larger network for longer.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _check_same_classes(
+        self, y: np.ndarray, partial: bool, classes: ArrayLike | None
+    ) -> None:
+        has_labels = self.target_type_ == "multilabel-indicator"
+        if has_labels or y.ndim > 1:
+            if not has_labels or y.ndim < 2 or y.shape[1] != len(self.classes_):
+                what = "labels" if has_labels else "classes"
+                raise ValueError(
+                    f"A model of {len(self.classes_)} {what} cannot continue with y of "
+                    f"the shape {y.shape}; fit a new model."
+                )
+            return
+        check_classification_targets(y)
+        labels = np.unique(y)
+        if partial and classes is not None:
+            labels = np.union1d(labels, classes)
         strange = np.setdiff1d(labels, self.classes_).tolist()
-        if strange or not (partial or len(labels) == 2):
+        if strange or not (partial or len(labels) == len(self.classes_)):
             raise ValueError(
                 f"A model of the classes {self.classes_.tolist()} cannot continue with "
                 f"samples of the class {(strange or labels.tolist())[0]!r}; for other "
@@ -504,6 +574,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     def _warn_of_class_weight(self) -> None:
         if self.class_weight is None or self.loss is not None:
             return
+        if self.target_type_ != "binary":
+            return
         if not depends_on_prevalence(self.metric):
             warnings.warn(
                 f"class_weight={self.class_weight!r} has no effect on metric="
@@ -515,10 +587,14 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             )
 
     def _warn_if_constant(self, source: Source, sample: Subset) -> None:
-        decided: set[bool] = set()
+        if self.target_type_ == "multilabel-indicator":
+            return
+        decided: set[int] = set()
         for X, _ in sample.chunks(source):
-            decided.update((self._decide(X) > 0).tolist())
-            if len(decided) == 2:
+            margin = self._decide(X)
+            index = margin > 0 if margin.ndim == 1 else margin.argmax(axis=1)
+            decided.update(np.unique(index).tolist())
+            if len(decided) > 1:
                 return
         label = self.classes_.tolist()[int(decided.pop())]
         less_steep = ""
@@ -536,7 +612,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     def _log_odds(self, X: Matrix) -> np.ndarray:
         logits = self.net_.logits(X)
         if not np.isfinite(logits).all():
-            i = int(np.flatnonzero(~np.isfinite(logits))[0])
+            i = int(np.argwhere(~np.isfinite(logits))[0][0])
             largest = np.abs(X[[i]]).max()
             way_out = "" if self.standardize else "use standardize=True, "
             raise ValueError(
@@ -559,6 +635,7 @@ def prepare_stack(
     y: ArrayLike,
     rows: Sequence[np.ndarray | None],
     weights: Sequence[np.ndarray | None],
+    classes: ArrayLike | None = None,
 ) -> list[list[Task]]:
     """Tasks of estimators that learn from parts of the same samples.
 
@@ -572,6 +649,8 @@ def prepare_stack(
         For each estimator the samples to learn from; None for all of them.
     weights : sequence of arrays or None
         For each estimator the weights of all samples.
+    classes : array-like, default=None
+        Classes that all networks are to have.
 
     Returns
     -------
@@ -583,14 +662,15 @@ def prepare_stack(
     encodings: dict[Hashable, Encoding] = {}
     tasks = []
     for model, index, weight in zip(models, rows, weights, strict=True):
-        model._warn_of_class_weight()
         if model is not models[0]:
             validate_data(model, X, skip_check_array=True)
         if index is None:
-            plan = model._plan(labels, weight, dtype)
+            plan = model._plan(labels, weight, dtype, classes=classes)
         else:
             part = None if weight is None else weight[index]
-            plan = model._plan(labels[index], part, dtype).within(index)
+            plan = model._plan(labels[index], part, dtype, classes=classes)
+            plan = plan.within(index)
+        model._warn_of_class_weight()
         key = (*plan.sample.key(), model.standardize, model.n_bins)
         if key not in encodings:
             encodings[key] = fit_encoding(

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import logit
+from scipy.special import logit, softmax
 from torch import nn
 
 from sk_anyloss._names import spelled
 from sk_anyloss.estimators.encoding import Encoding
 from sk_anyloss.losses import AnyLoss, get_loss, loss_names
 from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.registry import LossLike, trains_on_metric
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import Step, get_step, step_names
 from sk_anyloss.metrics.differentiable import check_metric
@@ -28,12 +29,20 @@ from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.mlp import MLP, check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import initial_rate
+from sk_anyloss.training.target_types import TargetType
 from sk_anyloss.training.trainer import Task
 
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
 
-__all__ = ["Plan", "build_loss", "build_net", "build_task", "steepness"]
+__all__ = [
+    "Plan",
+    "build_loss",
+    "build_net",
+    "build_task",
+    "steepness",
+    "warm_up_epochs",
+]
 
 
 class Plan(NamedTuple):
@@ -56,7 +65,7 @@ class Plan(NamedTuple):
         return [self, *(self._replace(seeds=[*p, self.seeds[2]]) for p in others)]
 
 
-def steepness(model: AnyLossClassifier, sample: Subset) -> float:
+def steepness(model: AnyLossClassifier, sample: Subset, target: TargetType) -> float:
     """The L of a training; ``'auto'`` by the rule of :func:`auto_L`."""
     n = len(sample.target)
     dtype = np.dtype(float) if n <= FULL_BATCH_SAMPLES else sample.target.dtype
@@ -76,10 +85,19 @@ def steepness(model: AnyLossClassifier, sample: Subset) -> float:
         return model.L
     n_batches = math.ceil(n / resolve_batch_size(model.batch_size, n))
     width = max(check_hidden(model.hidden), default=2)
-    return auto_L(initial_rate(model.lr), model.max_epochs * n_batches, width, dtype)
+    n_classes = target.n_classes if target.name == "multiclass" else 2
+    steps = model.max_epochs * n_batches
+    return auto_L(initial_rate(model.lr), steps, width, dtype, n_classes)
 
 
-def build_loss(model: AnyLossClassifier, L: float, sample: Subset) -> nn.Module:
+#: Fraction of the epochs that a network for several classes is trained on
+#: cross-entropy first, by ``warm_up='auto'``.
+WARM_UP = 0.5
+
+
+def build_loss(
+    model: AnyLossClassifier, L: float, sample: Subset, target: TargetType
+) -> nn.Module:
     """The criterion that an estimator trains on."""
     step = spelled(model.step, step_names())
     goal = (
@@ -87,18 +105,32 @@ def build_loss(model: AnyLossClassifier, L: float, sample: Subset) -> nn.Module:
         get_step(step, L=L) if step == "sigmoid" else get_step(step),
         model.threshold,
     )
-    if model.loss is None:
-        criterion: nn.Module = AnyLoss(*goal)
-    else:
-        check_metric(model.metric)
-        criterion = get_loss(spelled(model.loss, loss_names()), *goal)
+    loss: LossLike = AnyLoss
+    if model.loss is not None:
+        loss = spelled(model.loss, loss_names())
+        if target.name == "binary":
+            check_metric(model.metric)
+    criterion = get_loss(loss, *goal, target_type=target.name, classes=target.classes)
     if isinstance(criterion, Loss):
         if criterion is model.loss:
             criterion = copy.deepcopy(criterion)
-        weight = 1.0 if sample.weight is None else sample.weight
-        positives = float(np.sum(sample.target * weight))
-        criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
+        if target.name == "binary":
+            weight = 1.0 if sample.weight is None else sample.weight
+            positives = float(np.sum(sample.target * weight))
+            criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
     return criterion
+
+
+def warm_up_epochs(model: AnyLossClassifier, target: TargetType, epochs: int) -> int:
+    """Number of epochs on cross-entropy before those on the metric."""
+    if not trains_on_metric(model.loss):
+        return 0
+    fraction = model.warm_up
+    if isinstance(fraction, str):
+        # Early stopping may end a training before its second half.
+        is_used = target.name == "multiclass" and not model.early_stopping
+        fraction = WARM_UP if is_used else 0.0
+    return min(round(fraction * epochs), epochs - 1)
 
 
 def build_net(
@@ -107,8 +139,10 @@ def build_net(
     plan: Plan,
     encoding: Encoding,
     criterion: nn.Module,
+    target: TargetType,
+    first: nn.Module | None,
 ) -> AnyLossNet:
-    """A new net, initialised."""
+    """A new net, initialised where its first loss has a gradient."""
     is_small = len(plan.sample.target) <= FULL_BATCH_SAMPLES
     is_double = source.dtype == np.float64 or is_small
     # MPS has no float64.
@@ -127,11 +161,13 @@ def build_net(
         module__mean=encoding.mean,
         module__scale=encoding.scale,
         module__bin_features=encoding.bin_features,
-        module__output_bias=_initial_logit(criterion, plan.sample),
+        module__output_bias=_initial_logits(first, plan.sample, target),
+        module__n_outputs=target.n_outputs,
         module__dtype=torch.float64 if is_double else torch.float32,
         module__random_state=plan.seeds[0],
         metric=model.metric,
         threshold=model.threshold,
+        target_type=target,
         criterion=criterion,
         optimizer=get_optimizer(model.optimizer),
         lr=initial_rate(model.lr),
@@ -144,9 +180,40 @@ def build_net(
     return net.initialize()
 
 
-def _initial_logit(criterion: nn.Module, sample: Subset) -> float:
+def _initial_logits(
+    criterion: nn.Module | None, sample: Subset, target: TargetType
+) -> float | np.ndarray:
+    """Those of the class frequencies, kept where soft decisions have a gradient."""
+    if target.name == "multiclass":
+        return _initial_class_logits(criterion, sample, target.n_outputs)
+    if target.name == "binary":
+        return _initial_logit(criterion, sample.target, sample.weight)
+    loss = getattr(criterion, "loss", criterion)  # Of each label.
+    return np.array([_initial_logit(loss, y, sample.weight) for y in sample.target.T])
+
+
+def _initial_class_logits(
+    criterion: nn.Module | None, sample: Subset, n_classes: int
+) -> np.ndarray:
+    """Logarithms of the class frequencies, shrunk until the amplifier is not flat."""
+    frequencies = np.bincount(sample.target.astype(int), sample.weight, n_classes)
+    logits = np.log(np.maximum(frequencies / frequencies.sum(), 1e-6))
+    logits -= logits.mean()
+    step: Step | None = getattr(criterion, "step", None)
+    if step is None:
+        return logits
+    low, high = step.open_range(0.5)
+    factors = np.linspace(0, 1, 101)[:, None]
+    p = softmax(factors * logits, axis=1)
+    is_open = p.max(axis=1) - p.min(axis=1) <= high - low
+    return factors[np.flatnonzero(is_open)[-1]] * logits
+
+
+def _initial_logit(
+    criterion: nn.Module | None, target: np.ndarray, weight: np.ndarray | None
+) -> float:
     """Log-odds of the prevalence, kept where the soft decision has a gradient."""
-    prevalence = float(np.average(sample.target, weights=sample.weight))
+    prevalence = float(np.average(target, weights=weight))
     low, high = 1e-6, 1 - 1e-6
     step: Step | None = getattr(criterion, "step", None)
     if step is not None:
@@ -164,9 +231,15 @@ def build_task(
     source: Source,
     plan: Plan,
     epochs: int,
+    warm_up: int = 0,
 ) -> Task:
     """The training of a net, by the parameters that the estimator has now."""
     stopping = model.early_stopping
+    target = net.target_
+    assert target is not None  # As build_net has set it.
+    cross_entropy = None
+    if warm_up:
+        cross_entropy = get_loss("cross_entropy", target_type=target.name)
     return Task(
         net,
         source,
@@ -181,4 +254,6 @@ def build_task(
         stopping if isinstance(stopping, EarlyStopping) else EarlyStopping(),
         model.verbose,
         plan.seeds[1],
+        warm_up,
+        cross_entropy,
     )

@@ -34,6 +34,12 @@ def check_params(model: Any) -> None:
     if not (isinstance(model.L, str) and model.L == "auto"):
         Sigmoid(model.L)
     resolve_batch_size(model.batch_size, 1)
+    fraction = model.warm_up
+    is_fraction = isinstance(fraction, numbers.Real) and 0 <= float(fraction) < 1
+    if isinstance(fraction, bool) or not (is_fraction or fraction == "auto"):
+        raise ValueError(
+            f"warm_up must be a number in [0, 1) or 'auto', got {fraction!r}."
+        )
     check_flags(model, "standardize", "batch_norm", "warm_start")
     if not isinstance(model.early_stopping, EarlyStopping):
         check_flags(model, "early_stopping", way_out=" or an EarlyStopping")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 from sk_anyloss._compat import check_sample_weight
-from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.strata import strata
+
+if TYPE_CHECKING:
+    from sk_anyloss.training.data.dataset import Subset
 
 
 def positive_weights(
@@ -42,7 +46,10 @@ def class_weights(
         return None
     if weight is None:
         weight = np.ones(len(y))
-    if class_weight is not None:
+    if class_weight is not None and y.ndim > 1:
+        # Of a sample, the product over its labels.
+        weight = weight * compute_sample_weight(class_weight, y)
+    elif class_weight is not None:
         if isinstance(class_weight, str) and class_weight == "balanced":
             # scikit-learn heeds sample weights here from 1.7 on only. Only the classes
             # that are here: a partial fit may see just one.
@@ -79,11 +86,18 @@ def split_seed(
 
 
 def hold_out(sample: Subset, fraction: float, seed: int) -> tuple[Subset, Subset]:
-    """Split into samples to train on and to validate on, both of both classes."""
+    """Split into samples to train on and to validate on, both of all classes.
+
+    A class with a single sample is trained on only, if there are more than two classes.
+    """
     rng = np.random.default_rng(seed)
     chosen = []
-    for label in (0, 1):
-        members = rng.permutation(np.flatnonzero(sample.target == label))
+    of_samples = strata(sample.target)
+    classes = np.unique(of_samples)
+    for label in classes if len(classes) > 2 or sample.target.ndim > 1 else (0, 1):
+        members = rng.permutation(np.flatnonzero(of_samples == label))
+        if len(members) < 2 and len(classes) > 2:
+            continue
         if len(members) < 2:
             raise ValueError(
                 "early_stopping=True holds out samples of each class, so it needs at "
@@ -92,50 +106,11 @@ def hold_out(sample: Subset, fraction: float, seed: int) -> tuple[Subset, Subset
             )
         n_valid = round(fraction * len(members))
         chosen.append(members[: min(max(n_valid, 1), len(members) - 1)])
+    if not chosen:
+        raise ValueError(
+            "early_stopping=True holds out samples of each class, but each class has "
+            "one sample only. Use early_stopping=False."
+        )
     watched = np.zeros(len(sample.target), dtype=bool)
     watched[np.concatenate(chosen)] = True
     return sample.take(np.flatnonzero(~watched)), sample.take(np.flatnonzero(watched))
-
-
-def check_labels(
-    labels: np.ndarray, pos_label: Hashable | None
-) -> tuple[np.ndarray, Hashable]:
-    """Refuse anything but two classes, and find out which one is positive.
-
-    Parameters
-    ----------
-    labels : ndarray
-        The labels, sorted, each once.
-    pos_label : label or None
-        The positive one; None for the greater.
-
-    Returns
-    -------
-    classes : ndarray of shape (2,)
-        The labels.
-    pos_label : label
-        The positive one among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_anyloss.estimators.preparation import check_labels
-    >>> str(check_labels(np.array(["no", "yes"]), None)[1])
-    'yes'
-    """
-    if len(labels) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is "
-            f"multiclass: {len(labels)} classes, {labels[:5].tolist()}..."
-        )
-    if len(labels) < 2:
-        raise ValueError(
-            "y has only one class among the samples of positive weight, "
-            f"{labels.tolist()}, and a classifier needs two classes; partial_fit "
-            "can be told both with classes=."
-        )
-    if pos_label is not None and pos_label not in labels:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not one of the classes {labels.tolist()}."
-        )
-    return labels, labels[1] if pos_label is None else pos_label

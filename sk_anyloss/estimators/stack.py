@@ -28,6 +28,7 @@ def fit_stack(
     *,
     rows: Sequence[ArrayLike | None] | None = None,
     sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
 ) -> list[AnyLossClassifier]:
     """Fit many estimators at once, each as if it were fitted alone.
 
@@ -48,7 +49,7 @@ def fit_stack(
         The estimators; each is fitted anew.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples for all of them.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
         Their labels.
     rows : sequence of arrays, default=None
         For each estimator the samples to learn from, as positions or as a mask, such as
@@ -56,6 +57,9 @@ def fit_stack(
     sample_weight : array-like, default=None
         Weights of the samples, of shape (n_samples,) for all estimators, or of shape
         (n_models, n_samples), a set for each.
+    classes : array-like of shape (n_classes,), default=None
+        Classes that all networks are to have, also where the samples of an estimator
+        lack one.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def fit_stack(
         n = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
         chosen = _check_rows(rows, len(models), n)
         weights = _check_weights(sample_weight, len(models), n)
-        tasks = prepare_stack(models, X, y, chosen, weights)
+        tasks = prepare_stack(models, X, y, chosen, weights, classes)
         train([task for of_model in tasks for task in of_model])
         for model, own in zip(models, tasks, strict=True):
             take_over(model, own)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import Factors, Loss, options_key
+from sk_anyloss.losses.base import Factors, Loss, MovingAverage, options_key
+from sk_anyloss.losses.multiclass import MulticlassAnyLoss, OneAgainstRest
+from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import (
+    Identity,
+    LogitSigmoid,
+    Sigmoid,
     Step,
     Threshold,
     check_thresholds,
@@ -21,7 +26,7 @@ from sk_anyloss.losses.steps import (
     stack_steps,
     stack_values,
 )
-from sk_anyloss.metrics import Metric, metric_name
+from sk_anyloss.metrics import Average, Metric, get_metric, metric_name
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
@@ -31,6 +36,8 @@ from sk_anyloss.metrics.differentiable import (
     differentiate,
     not_finite,
 )
+from sk_anyloss.metrics.multiclass.lookup import is_for_several, matrix_metric_name
+from sk_anyloss.metrics.multilabel import label_metric
 
 __all__ = ["AnyLoss"]
 
@@ -41,7 +48,7 @@ CURVE_THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 FactorsByThreshold: TypeAlias = Factors | list[Factors]
 
 
-class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
+class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
     """One minus a metric of the soft confusion matrix.
 
     ``loss = 1 - f(TN, FP, FN, TP)``, where the counts are sums of soft decisions
@@ -52,7 +59,9 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     ----------
     metric : str or callable, default='f1'
         The metric to maximise: a name from :func:`sk_anyloss.metrics.metric_names`,
-        ``'f<beta>'``, or a differentiable callable ``f(tn, fp, fn, tp)``. A metric over
+        ``'f<beta>'``, or a differentiable callable ``f(tn, fp, fn, tp)``; for logits of
+        several classes or labels, as :func:`sk_anyloss.metrics.matrix_metric` or
+        :func:`sk_anyloss.metrics.multilabel.label_metric` take it. A metric over
         thresholds, ``'roc_auc'`` or ``'average_precision'``, is computed from the soft
         confusion matrices at all of the thresholds.
     step : str or Step, default='sigmoid'
@@ -62,7 +71,8 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
     threshold : float or sequence of floats, default=0.5
         Decision threshold t on the probability of the positive class. With several,
         the loss is the mean of the losses at each. For a metric over thresholds, the
-        points of the curve; 0.1, 0.2, ..., 0.9 if it is a single number.
+        points of the curve; 0.1, 0.2, ..., 0.9 if it is a single number. Of several
+        classes, the one with the largest output is decided for.
     decay : float, default=0
         Decay of an exponential moving average of the confusion tensor over the batches
         of a training, in [0, 1). The gradient is then taken at the average, which
@@ -98,12 +108,19 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
         decay: float = 0.0,
     ) -> None:
         super().__init__()
-        if not 0 <= decay < 1:
-            raise ValueError(f"decay must lie in [0, 1), got {decay!r}.")
-        self.decay = decay
-        self.moving_average: Tensor | None = None
-        self.metric = self.goal = check_metric(metric)
-        self.name = metric_name(metric)
+        self.set_decay(decay)
+        #: As it was given, for several classes or labels too.
+        self.given = metric
+        self.error: Exception | None = None
+        try:
+            self.metric = self.goal = check_metric(metric)
+            self.value_and_derivatives = differentiate(metric)
+            self.name = metric_name(metric)
+        except (TypeError, ValueError) as error:
+            if not is_for_several(metric):
+                raise
+            self.error, self.name = error, str(metric)
+            self.metric = self.goal = None  # type: ignore[assignment]
         self.step = get_step(step)
         self.gain: FloatOrArray = self.step.gain
         self.threshold = threshold
@@ -114,29 +131,41 @@ class AnyLoss(Loss[Tensor, Tensor, FactorsByThreshold]):
             thresholds = tuple(sorted(thresholds, reverse=True))
         self.thresholds: tuple[Threshold, ...] = thresholds
         self.stacked_metrics: StackedMetrics | None = None
-        self.value_and_derivatives = differentiate(metric)
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        if isinstance(self.step, (Sigmoid, Identity, LogitSigmoid)):
+            metric: Any = self.given
+            return MulticlassAnyLoss(metric, self.step, classes, self.decay)
+        metric = matrix_metric_name(self.given)
+        found = get_metric(metric) if isinstance(metric, str) else metric
+        if not isinstance(found, Average):
+            raise ValueError(
+                f"step={self.step!r} decides one class against the rest, which only "
+                "averages over classes such as 'f1_macro' can use, but metric="
+                f"{self.name!r}; choose step='sigmoid', 'identity' or 'logit'."
+            )
+        inner = AnyLoss(found.metric, self.step, self.threshold, self.decay)
+        return OneAgainstRest(OverLabels(inner, found.average))
+
+    def for_labels(self) -> Loss:
+        average = label_metric(self.given)
+        inner = AnyLoss(average.metric, self.step, self.threshold, self.decay)
+        return OverLabels(inner, average.average)
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Tensor, Tensor]:
+        if self.error is not None:
+            raise ValueError(
+                f"metric={self.name!r} is one of several classes or labels, but there "
+                f"is one output for two classes. {self.error}"
+            ) from self.error
         if len(self.thresholds) == 1:  # Without copies.
             decisions, derivative = self.step.decide(logits, self.thresholds[0])
             return samples.confusion(decisions), derivative
         found = [self.step.decide(logits, t) for t in self.thresholds]
         M = samples.confusion(torch.cat([decisions for decisions, _ in found]))
         return M, torch.stack([derivative for _, derivative in found])
-
-    def average(self, S: Tensor) -> Tensor:
-        if not self.decay:
-            return S
-        before = self.moving_average
-        if before is not None and before.shape == S.shape:
-            S = before + (1 - self.decay) * (S - before)
-        self.moving_average = S.clone()
-        return S
-
-    def reset(self) -> None:
-        self.moving_average = None
 
     def value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, FactorsByThreshold]:
         if isinstance(self.metric, Curve):

@@ -32,9 +32,11 @@ from sk_anyloss.metrics.class_weights import ClassWeights
 __all__ = [
     "AnyStatistics",
     "Cache",
+    "ClassesLoss",
     "Factors",
     "Gradient",
     "Loss",
+    "MovingAverage",
     "Parts",
     "Statistics",
     "align",
@@ -98,9 +100,13 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
     #: The metric that the loss optimises, if there is one.
     goal: Metric | None = None
 
-    def statistics(
-        self, logits: Tensor, samples: ClassWeights
-    ) -> tuple[Statistics, Cache]:
+    def __init__(self) -> None:
+        super().__init__()
+        #: The same loss for several classes or labels, once it was asked for. Not a
+        #: module of its own: it has no parameters.
+        self._forms: dict[str, Loss] = {}
+
+    def statistics(self, logits: Tensor, samples: Any) -> tuple[Statistics, Cache]:
         """Statistics of a batch.
 
         Parameters
@@ -136,9 +142,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         """
         raise NotImplementedError
 
-    def backward(
-        self, cache: Cache, grad: Gradient, samples: ClassWeights, out: Tensor
-    ) -> None:
+    def backward(self, cache: Cache, grad: Gradient, samples: Any, out: Tensor) -> None:
         """Write the gradient of the loss by the logits into a tensor.
 
         Parameters
@@ -184,8 +188,56 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         """
         return S
 
+    def for_target(
+        self, target_type: str, classes: Sequence[object] | None = None
+    ) -> Loss:
+        """The same loss for another kind of target.
+
+        Parameters
+        ----------
+        target_type : {'binary', 'multiclass', 'multilabel-indicator'}
+            As :func:`sklearn.utils.multiclass.type_of_target` gives it.
+        classes : sequence, default=None
+            The labels, for a metric that names one.
+
+        Returns
+        -------
+        loss : Loss
+            For logits of shape (K, C, n) of C classes or labels; itself for two
+            classes.
+
+        Examples
+        --------
+        >>> from sk_anyloss.losses import BCE
+        >>> BCE().for_target("multiclass")
+        CrossEntropy()
+        """
+        if target_type == "binary":
+            return self
+        if target_type == "multiclass":
+            return self.for_classes(classes)
+        return self.for_labels()
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        """The same loss for three classes or more."""
+        raise ValueError(
+            f"{type(self).__name__} is a loss of two classes and has no form for more; "
+            "choose loss=None to train on the metric, or 'cross_entropy', "
+            "'weighted_cross_entropy', 'focal', 'mse' or 'hybrid'."
+        )
+
+    def for_labels(self) -> Loss:
+        """The same loss for several labels."""
+        raise ValueError(
+            f"{type(self).__name__} has no form for several labels; choose loss=None "
+            "to train on the metric, or 'cross_entropy', 'weighted_cross_entropy', "
+            "'focal', 'mse' or 'hybrid'."
+        )
+
     def reset(self) -> None:
         """Discard the statistics of earlier batches, before a new training."""
+        for form in self._forms.values():
+            form.reset()
 
     def prepare(self, negatives: float, positives: float) -> None:
         """Set what depends on the class frequencies of the training set.
@@ -230,18 +282,31 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
 
         Parameters
         ----------
-        logits : tensor of shape (n,), (n, 1) or (..., n)
-            Output of the network for each sample, before any sigmoid.
-        y : tensor of shape (n,) or (n, 1)
-            Labels, 0 or 1, of any dtype.
+        logits : tensor of shape (n,), (n, 1), (n, C) or (n, Q)
+            Output of the network for each sample, before any sigmoid or softmax: one
+            for two classes, one for each of C classes, or one for each of Q labels.
+        y : tensor of shape (n,), (n, 1) or (n, Q)
+            Labels, 0 or 1; or classes, 0 to C - 1; or a matrix of labels. Of any dtype.
         sample_weight : tensor of shape (n,), default=None
             Weights; a sample of weight 2 counts as two.
 
         Returns
         -------
-        loss : tensor of shape (...)
-            The loss; a scalar unless the logits have leading axes.
+        loss : tensor of shape ()
+            The loss.
         """
+        if logits.dim() == 2 and logits.shape[1] > 1:
+            if y.shape == (len(logits), 1):
+                y = y.squeeze(1)
+            name = "multilabel-indicator" if y.dim() == 2 else "multiclass"
+            if name not in self._forms:
+                self._forms[name] = self.for_target(name)
+            return self._forms[name].train(self.training)(logits, y, sample_weight)
+        if logits.dim() > 2:
+            raise ValueError(
+                "A loss takes logits of shape (n,) or (n, 1) for two classes, (n, C) "
+                f"for C classes or labels; got {tuple(logits.shape)}."
+            )
         logits, y, sample_weight = align(logits, y, sample_weight)
         if ((y != 0) & (y != 1)).any():
             raise ValueError(
@@ -253,7 +318,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
                 sample_weight = sample_weight.expand_as(logits)
         return self.of_batch(logits, ClassWeights.of(y, sample_weight))
 
-    def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
+    def of_batch(self, logits: Tensor, samples: Any) -> Tensor:
         """Loss of a batch whose labels and weights have been validated.
 
         Parameters
@@ -271,7 +336,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         flat = logits.reshape(math.prod(logits.shape[:-1]), logits.shape[-1])
         return self.apply_steps(flat, samples).reshape(logits.shape[:-1])
 
-    def apply_steps(self, logits: Tensor, samples: ClassWeights) -> Tensor:
+    def apply_steps(self, logits: Tensor, samples: Any) -> Tensor:
         """The three steps as one differentiable function.
 
         Parameters
@@ -315,10 +380,97 @@ def options_key(loss: nn.Module) -> object:
     True
     """
     own = {k: v for k, v in vars(loss).items() if k not in _ATTRIBUTES_OF_MODULES}
+    own.pop("_forms", None)
     has_state = any(True for _ in loss.children()) or any(loss.state_dict())
     if has_state or any(isinstance(v, (Tensor, np.ndarray)) for v in own.values()):
         return id(loss)
     return repr(sorted(own.items()))
+
+
+class ClassesLoss(Loss[Statistics, Cache, Gradient]):
+    """Base class of losses for C classes, whose logits have the shape (K, C, n)."""
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        return self
+
+    def forward(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
+    ) -> Tensor:
+        """Loss of a batch.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, C)
+            Output of the network for each sample, before any softmax.
+        y : tensor of shape (n,)
+            Classes, 0 to C - 1, of any dtype.
+        sample_weight : tensor of shape (n,), default=None
+            Weights; a sample of weight 2 counts as two.
+
+        Returns
+        -------
+        loss : tensor of shape ()
+            The loss.
+        """
+        logits = at_least_single(logits)
+        if logits.dim() != 2 or logits.shape[1] < 2 or y.shape != logits.shape[:1]:
+            raise ValueError(
+                "A loss of several classes takes logits of shape (n, C) with y of "
+                f"shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
+            )
+        samples = ClassWeights.of_classes(y, logits.shape[1], logits, sample_weight)
+        return self.of_batch(logits.T, samples)
+
+    def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
+        """Loss of a batch whose labels and weights have been validated.
+
+        Parameters
+        ----------
+        logits : tensor of shape (C, n)
+            Logits.
+        samples : ClassWeights
+            Classes and weights.
+
+        Returns
+        -------
+        loss : tensor of shape ()
+            Differentiable, if the logits require a gradient.
+        """
+        return self.apply_steps(logits[None], samples).squeeze(0)
+
+
+class MovingAverage:
+    """Exponential moving average of the statistics over the batches of a training.
+
+    Parameters
+    ----------
+    decay : float
+        Decay of the average, in [0, 1); 0 for none.
+    """
+
+    decay: float
+    moving_average: Tensor | None
+
+    def set_decay(self, decay: float) -> None:
+        """Start without an average."""
+        if not 0 <= decay < 1:
+            raise ValueError(f"decay must lie in [0, 1), got {decay!r}.")
+        self.decay, self.moving_average = decay, None
+
+    def average(self, S: Tensor) -> Tensor:
+        """The average with earlier batches."""
+        if not self.decay:
+            return S
+        before = self.moving_average
+        if before is not None and before.shape == S.shape:
+            S = before + (1 - self.decay) * (S - before)
+        self.moving_average = S.clone()
+        return S
+
+    def reset(self) -> None:
+        """Discard the statistics of earlier batches."""
+        super().reset()  # type: ignore[misc]
+        self.moving_average = None
 
 
 class _LossFunction(torch.autograd.Function):

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 from sk_anyloss.losses.anyloss import AnyLoss, FactorsByThreshold
-from sk_anyloss.losses.base import Factors, Loss, Parts
+from sk_anyloss.losses.base import ClassesLoss, Factors, Loss, Parts
+from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.pointwise import WeightedBCE
 from sk_anyloss.losses.steps import Step, Threshold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.multilabel import label_metric
 
-__all__ = ["Hybrid"]
+__all__ = ["Hybrid", "MulticlassHybrid"]
 
 #: Derivatives of the samples in the cross-entropy and in the metric's loss.
 Caches: TypeAlias = list[Tensor]
@@ -65,6 +67,26 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
         self.metric_loss = AnyLoss(metric, step, threshold)
         self.goal = self.metric_loss.goal
 
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        hybrid = MulticlassHybrid(self.metric_loss.given, self.step, self.share)
+        hybrid.bce = self.bce.for_classes(classes)  # type: ignore[assignment]
+        metric_loss: Any = self.metric_loss.for_classes(classes)
+        hybrid.metric_loss = metric_loss
+        return hybrid
+
+    def for_labels(self) -> Loss:
+        average = label_metric(self.metric_loss.given)
+        if average.average != "macro":
+            raise ValueError(
+                f"loss='hybrid' is averaged over labels by 'macro' only, but metric="
+                f"{average.__name__!r}."
+            )
+        inner = copy.copy(self)
+        inner._modules = dict(self._modules)
+        loss = self.metric_loss
+        inner.metric_loss = AnyLoss(average.metric, loss.step, loss.threshold)
+        return OverLabels(inner)
+
     @property
     def step(self) -> Step:
         """The step of the metric's loss."""
@@ -108,3 +130,32 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
         metric_losses = [loss.metric_loss for loss in losses]
         stacked.metric_loss = metric_losses[0].stack(metric_losses, like)
         return stacked
+
+
+class MulticlassHybrid(ClassesLoss, Hybrid):
+    """The same weighted sum for C classes, of losses of C classes.
+
+    Parameters
+    ----------
+    metric, step
+        As for :class:`sk_anyloss.losses.MulticlassAnyLoss`.
+    share : float, default=0.5
+        Weight of the metric in the sum, in [0, 1].
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import Hybrid
+    >>> Hybrid("f1").for_target("multiclass")(torch.zeros(3, 3), torch.arange(3))
+    tensor(0.8826)
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric = "f1_macro",
+        step: str | Step = "sigmoid",
+        share: float = 0.5,
+    ) -> None:
+        Hybrid.__init__(self, metric, step, share=share)
+        self.bce = self.bce.for_classes()  # type: ignore[assignment]
+        self.metric_loss = self.metric_loss.for_classes()  # type: ignore[assignment]

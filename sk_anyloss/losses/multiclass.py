@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import Loss
-from sk_anyloss.losses.precision import at_least_single
+from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
-from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.class_weights import ClassWeights, LabelWeights
 from sk_anyloss.metrics.differentiable import not_finite
 from sk_anyloss.metrics.multiclass.gradients import matrix_value_and_grad
 from sk_anyloss.metrics.multiclass.lookup import matrix_metric
 from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
 
-__all__ = ["MulticlassAnyLoss"]
+__all__ = ["MulticlassAnyLoss", "OneAgainstRest"]
 
 #: Probabilities and decisions, of shape (K, C, n).
 Decided: TypeAlias = tuple[Tensor, Tensor]
 
 
-class MulticlassAnyLoss(Loss[Tensor, Decided, Tensor]):
+class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
     r"""One minus a metric of the soft confusion matrix of C classes.
 
     With ``p = softmax(logits)``, the decisions are ``h = softmax(k p)``, ``k = L / 2``;
@@ -46,6 +47,14 @@ class MulticlassAnyLoss(Loss[Tensor, Decided, Tensor]):
     classes : sequence, default=None
         The labels, for a metric that names one, such as
         ``'f1_macro@recall[fraud]>=0.8'``; by default 0 to C - 1.
+    decay : float, default=0
+        Decay of a moving average of the confusion matrix over batches, as for
+        :class:`sk_anyloss.losses.AnyLoss`.
+
+    Notes
+    -----
+    In the contract of :class:`sk_anyloss.losses.base.Loss`, logits have the shape
+    (K, C, n). Those of shape (K, n) are log-odds of the second of two classes.
 
     Examples
     --------
@@ -63,109 +72,187 @@ class MulticlassAnyLoss(Loss[Tensor, Decided, Tensor]):
         metric: str | MatrixMetric = "f1_macro",
         step: str | Step = "sigmoid",
         classes: Sequence[object] | None = None,
+        decay: float = 0.0,
     ) -> None:
         super().__init__()
+        self.set_decay(decay)
         self.name, self.classes = metric, classes
         self.step = get_step(step)
         if not isinstance(self.step, (Sigmoid, Identity, LogitSigmoid)):
             raise ValueError(
                 f"step={step!r} decides one class against the rest, so its decisions "
-                "do not sum to 1; choose 'sigmoid', 'identity' or 'logit'."
+                "do not sum to 1; choose 'sigmoid', 'identity' or 'logit', or "
+                "OneAgainstRest."
             )
+        #: What probabilities, or logits, are multiplied with; (K, 1, 1) in a stack.
+        self.scale: float | Tensor = 1.0
+        if isinstance(self.step, Sigmoid):
+            self.scale = self.step.L / 2
+        elif isinstance(self.step, LogitSigmoid):
+            self.scale = self.step.beta
+        self._functions: dict[int, MatrixMetric] = {}
+
+    def _function(self, n_classes: int) -> MatrixMetric:
+        """The metric of the matrix, looked up once."""
+        if n_classes not in self._functions:
+            classes = range(n_classes) if self.classes is None else self.classes
+            self._functions[n_classes] = matrix_metric(self.name, classes)
+        return self._functions[n_classes]
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Tensor, Decided]:
         """Soft confusion matrices of shape (K, C, C), for logits of shape (K, C, n)."""
+        if logits.dim() == 2:
+            logits = torch.stack((torch.zeros_like(logits), logits), dim=1)
         p = torch.softmax(logits, dim=1)
         if isinstance(self.step, Sigmoid):
-            h = torch.softmax(p * (self.step.L / 2), dim=1)
+            h = torch.softmax(p * self.scale, dim=1)
         elif isinstance(self.step, LogitSigmoid):
-            h = torch.softmax(logits * self.step.beta, dim=1)
+            h = torch.softmax(logits * self.scale, dim=1)
         else:
             h = p
-        return torch.bmm(samples.table.expand(len(h), -1, -1), h.mT), (p, h)
+        return torch.bmm(samples.table_of(len(h)), h.mT), (p, h)
 
     def value_and_grad(self, S: Tensor) -> tuple[np.ndarray, Tensor]:
-        """Losses of shape (K,), and their gradients by the matrices."""
+        """Losses of shape (K,), and the gradients of the metric by the matrices."""
         M = S.to("cpu", torch.float64).numpy()
-        classes = range(M.shape[-1]) if self.classes is None else self.classes
-        value, G = matrix_value_and_grad(matrix_metric(self.name, classes), M)
-        if not np.isfinite(value).all():
+        value, G = matrix_value_and_grad(self._function(M.shape[-1]), M)
+        if not math.isfinite(value.sum()):
             raise not_finite(str(self.name), M[~np.isfinite(value)][0].tolist())
-        limit = torch.finfo(S.dtype).max * 1e-12
-        return 1 - value, S.new_tensor(-G.clip(-limit, limit))
+        if S.dtype != torch.float64:
+            limit = torch.finfo(S.dtype).max * 1e-12
+            G = G.clip(-limit, limit)
+        return 1 - value, torch.from_numpy(G).to(S)
 
     def backward(
         self, cache: Decided, grad: Tensor, samples: ClassWeights, out: Tensor
     ) -> None:
-        """Write the gradient by the logits, of shape (K, C, n), into a tensor."""
+        """Write the gradient by the logits, of the shape of these, into a tensor."""
         p, h = cache
-        table = samples.table.expand(len(h), -1, -1)
-        by_h = torch.bmm(grad.mT, table)  # w_i G[y_i]
+        by_h = torch.bmm(grad.mT, samples.table_of(len(h)))  # w_i G[y_i]
         if isinstance(self.step, Sigmoid):
-            by_p = _through_softmax(by_h, h).mul_(self.step.L / 2)
-            out.copy_(_through_softmax(by_p, p))
+            by_p = _through_softmax(by_h, h).mul_(self.scale)
+            by_logits = _through_softmax(by_p, p)
         elif isinstance(self.step, LogitSigmoid):
-            out.copy_(_through_softmax(by_h, h).mul_(self.step.beta))
+            by_logits = _through_softmax(by_h, h).mul_(self.scale)
         else:
-            out.copy_(_through_softmax(by_h, p))
+            by_logits = _through_softmax(by_h, p)
+        # The loss is one minus the metric.
+        torch.neg(by_logits[:, 1] if out.dim() == 2 else by_logits, out=out)
 
-    def forward(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of a batch.
+    @property
+    def kind(self) -> tuple[object, ...]:
+        metric = self.name if isinstance(self.name, str) else id(self.name)
+        return type(self), type(self.step), metric, str(self.classes), self.decay
 
-        Parameters
-        ----------
-        logits : tensor of shape (n, C)
-            Output of the network for each sample, before any softmax.
-        y : tensor of shape (n,)
-            Classes, 0 to C - 1, of any dtype.
-        sample_weight : tensor of shape (n,), default=None
-            Weights; a sample of weight 2 counts as two.
-
-        Returns
-        -------
-        loss : tensor of shape ()
-            The loss.
-        """
-        logits = at_least_single(logits)
-        if logits.dim() != 2 or logits.shape[1] < 2 or y.shape != logits.shape[:1]:
-            raise ValueError(
-                "A loss of several classes takes logits of shape (n, C) with y of "
-                f"shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
-            )
-        samples = ClassWeights.of_classes(y, logits.shape[1], logits, sample_weight)
-        return self.of_batch(logits.T, samples)
-
-    def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
-        """Loss of a batch whose labels and weights have been validated.
-
-        Parameters
-        ----------
-        logits : tensor of shape (C, n)
-            Logits.
-        samples : ClassWeights
-            Classes and weights.
-
-        Returns
-        -------
-        loss : tensor of shape ()
-            Differentiable, if the logits require a gradient.
-        """
-        return self.apply_steps(logits[None], samples).squeeze(0)
+    @classmethod
+    def stack(
+        cls, losses: Sequence[MulticlassAnyLoss], like: Tensor
+    ) -> MulticlassAnyLoss:
+        # They may differ in the steepness.
+        stacked = copy.copy(losses[0])
+        scales = [loss.scale for loss in losses]
+        if any(scale != scales[0] for scale in scales):
+            stacked.scale = like.new_tensor(scales).view(-1, 1, 1)
+        return stacked
 
     def extra_repr(self) -> str:
-        return f"metric={self.name!r}, step={self.step!r}"
+        text = f"metric={self.name!r}, step={self.step!r}"
+        return text + (f", decay={self.decay}" if self.decay else "")
+
+
+class OneAgainstRest(ClassesLoss[Any, Any, Any]):
+    r"""A loss of labels for C classes, each a label against the rest.
+
+    The probability of each class, ``p = softmax(logits)``, is decided upon by itself,
+    for steps that act on one probability. With the log-odds
+    ``z_c`` of class c, ``dz_c/dlogit_j = -p_j / (1 - p_c)`` for another class j.
+
+    Parameters
+    ----------
+    loss : OverLabels
+        The loss of the C labels.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses import AnyLoss
+    >>> loss = AnyLoss("f1", "linear").for_target("multiclass")
+    >>> type(loss).__name__
+    'OneAgainstRest'
+    >>> loss(torch.eye(3) * 9, torch.tensor([0, 1, 2])).item() < 0.01
+    True
+    """
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__()
+        self.loss = loss
+        self.goal = loss.goal
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        return type(self), self.loss.kind
+
+    @classmethod
+    def stack(cls, losses: Sequence[OneAgainstRest], like: Tensor) -> OneAgainstRest:
+        stacked = copy.copy(losses[0])
+        stacked._modules = dict(stacked._modules)  # Not shared with the first loss.
+        inner = [loss.loss for loss in losses]
+        stacked.loss = inner[0].stack(inner, like)
+        return stacked
+
+    @property
+    def step(self) -> Step:
+        """The step of each class."""
+        return self.loss.loss.step  # type: ignore[union-attr,return-value]
+
+    def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Any, Any]:
+        p = torch.softmax(logits, dim=1)
+        largest = p.argmax(1, keepdim=True)
+        p_not = 1 - p
+        rest = p.scatter(1, largest, 0.0).sum(1, keepdim=True)
+        tiny = torch.finfo(p.dtype).tiny
+        p_not = p_not.scatter(1, largest, rest).clamp(min=tiny)
+        log_odds = torch.log(p.clamp(min=tiny)) - torch.log(p_not)
+        labels = _as_labels(samples)
+        S, cache = self.loss.statistics(log_odds, labels)
+        return S, (p, p_not, labels, cache)
+
+    def value_and_grad(self, S: Any) -> tuple[Any, Any]:
+        return self.loss.value_and_grad(S)
+
+    def average(self, S: Any) -> Any:
+        return self.loss.average(S)
+
+    def reset(self) -> None:
+        self.loss.reset()
+
+    def backward(
+        self, cache: Any, grad: Any, samples: ClassWeights, out: Tensor
+    ) -> None:
+        p, p_not, labels, inner = cache
+        self.loss.backward(inner, grad, labels, out)
+        ratio = out / p_not
+        others = ratio.sum(1, keepdim=True) - ratio
+        out.sub_(p * others)
+
+
+def _as_labels(samples: ClassWeights) -> LabelWeights:
+    """Each class as a label."""
+    table = samples.table
+    rest = table.sum(1, keepdim=True) - table
+    target = (table > 0).to(table.dtype)
+    even = samples.even_share is not None
+    return LabelWeights(torch.stack((rest, table), dim=2), target, even)
 
 
 def _through_softmax(by_output: Tensor, output: Tensor) -> Tensor:
     """Gradient by the input of a softmax over axis 1, from the one by its output.
 
-    ``s (g - <s, g>)``. Where one output rounds to 1, ``g - <s, g>`` would round to 0;
-    so g is taken relative to its entry at the largest output.
+    ``a = s (g - <s, g>)``, whose entries sum to 0. Where one output rounds to 1, its
+    own entry is lost to rounding; taking the sum of all off again restores it.
     """
-    largest = output.argmax(1, keepdim=True)
-    relative = by_output - by_output.gather(1, largest)
-    return output * (relative - (output * relative).sum(1, keepdim=True))
+    mean = (output * by_output).sum(1, keepdim=True)
+    found = (by_output - mean).mul_(output)
+    return found.addcmul_(output, found.sum(1, keepdim=True), value=-1)

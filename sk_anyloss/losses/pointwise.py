@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -13,6 +15,14 @@ from torch.nn.functional import (
 )
 
 from sk_anyloss.losses.base import Factors, Loss
+from sk_anyloss.losses.cross_entropy import (
+    CrossEntropy,
+    MulticlassFocal,
+    MulticlassMSE,
+    WeightedCrossEntropy,
+)
+from sk_anyloss.losses.multilabel import OverLabels
+from sk_anyloss.losses.steps import Threshold, stack_values
 from sk_anyloss.metrics import ratio
 from sk_anyloss.metrics.arithmetic import Count, FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
@@ -64,6 +74,9 @@ class MeanLoss(Loss[Tensor, Tensor, Factors]):
         factor = ratio(1.0, weight0 + weight1)
         return factor, factor
 
+    def for_labels(self) -> Loss:
+        return OverLabels(self)
+
     def statistics(
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Tensor, Tensor]:
@@ -95,6 +108,9 @@ class BCE(MeanLoss):
     tensor(0.6931)
     """
 
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        return CrossEntropy()
+
     def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         y = y.expand_as(logits)
         return binary_cross_entropy_with_logits(logits, y, reduction="none")
@@ -113,6 +129,9 @@ class MSE(MeanLoss):
     >>> MSE()(torch.tensor([0.0, 0.0]), torch.tensor([0, 1]))
     tensor(0.2500)
     """
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        return MulticlassMSE()
 
     def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
         return (torch.sigmoid(logits) - y) ** 2
@@ -156,6 +175,15 @@ class WeightedBCE(BCE):
     @property
     def kind(self) -> tuple[object, ...]:
         return type(self), self.pair
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        if self.pair is not None:
+            raise ValueError(
+                f"class_weight={self.pair} is for two classes; use "
+                "WeightedCrossEntropy with a weight for each class, or the "
+                "estimator's class_weight with loss='cross_entropy'."
+            )
+        return WeightedCrossEntropy()
 
     def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
         if self.pair is None:
@@ -202,6 +230,14 @@ class Focal(MeanLoss):
     @property
     def kind(self) -> tuple[object, ...]:
         return type(self), self.gamma, self.alpha
+
+    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
+        if self.alpha is not None:
+            raise ValueError(
+                f"alpha={self.alpha} weights the positives of two classes; leave it "
+                "out for several classes, and use class_weight."
+            )
+        return MulticlassFocal(self.gamma)
 
     def factors(self, weight0: Count, weight1: Count) -> tuple[Count, Count]:
         factor = ratio(1.0, weight0 + weight1)
@@ -257,17 +293,30 @@ class SurrogateFBeta(MeanLoss):
                 "positives divided by the number of negatives."
             )
         self.beta, self.rate = float(beta), rate
+        #: ``beta^2 r`` of each model in a stack, of shape (K, 1).
+        self._offsets: Threshold | None = None
 
     @property
     def kind(self) -> tuple[object, ...]:
-        return type(self), self.beta, self.rate
+        if type(self) is not SurrogateFBeta:
+            return super().kind
+        return (type(self),)
+
+    @classmethod
+    def stack(cls, losses: Sequence[SurrogateFBeta], like: Tensor) -> SurrogateFBeta:
+        # They may differ in beta and in the rate.
+        stacked = copy.copy(losses[0])
+        stacked._offsets = stack_values([float(x._offset) for x in losses], like)
+        return stacked
 
     def prepare(self, negatives: float, positives: float) -> None:
         if self.rate is None and positives > 0 and negatives > 0:
             self.rate = positives / negatives
 
     @property
-    def _offset(self) -> float:
+    def _offset(self) -> Threshold:
+        if self._offsets is not None:
+            return self._offsets
         if self.rate is None:
             raise ValueError(
                 "SurrogateFBeta needs rate=, the number of positives divided by the "

@@ -12,6 +12,8 @@ from sk_anyloss._names import spelled, unknown
 from sk_anyloss.losses.anyloss import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.hybrid import Hybrid
+from sk_anyloss.losses.multiclass import MulticlassAnyLoss
+from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.pairwise import Pairs
 from sk_anyloss.losses.pointwise import BCE, MSE, Focal, SurrogateFBeta, WeightedBCE
 from sk_anyloss.losses.steps import Step
@@ -24,12 +26,14 @@ LossLike: TypeAlias = "str | nn.Module | type[nn.Module] | partial[nn.Module]"
 
 _LOSSES: dict[str, type[Loss]] = {
     "bce": BCE,
+    "cross_entropy": BCE,
     "focal": Focal,
     "hybrid": Hybrid,
     "mse": MSE,
     "pairs": Pairs,
     "surrogate_fbeta": SurrogateFBeta,
     "weighted_bce": WeightedBCE,
+    "weighted_cross_entropy": WeightedBCE,
 }
 
 
@@ -45,7 +49,8 @@ def loss_names() -> list[str]:
     --------
     >>> from sk_anyloss.losses import loss_names
     >>> loss_names()
-    ['bce', 'focal', 'hybrid', 'mse', 'pairs', 'surrogate_fbeta', 'weighted_bce']
+    ['bce', 'cross_entropy', 'focal', 'hybrid', 'mse', 'pairs', 'surrogate_fbeta',
+     'weighted_bce', 'weighted_cross_entropy']
     """
     return sorted(_LOSSES)
 
@@ -55,6 +60,8 @@ def get_loss(
     metric: str | Metric = "f1",
     step: str | Step = "sigmoid",
     threshold: float | Sequence[float] = 0.5,
+    target_type: str = "binary",
+    classes: Sequence[object] | None = None,
 ) -> nn.Module:
     """Make a criterion from a name or a class; an instance is returned unchanged.
 
@@ -67,6 +74,11 @@ def get_loss(
     metric, step, threshold
         As for :class:`sk_anyloss.losses.AnyLoss`; the losses that do not need them
         ignore them.
+    target_type : {'binary', 'multiclass', 'multilabel-indicator'}, default='binary'
+        What the logits stand for. ``'bce'`` and ``'cross_entropy'`` are the same loss,
+        for two classes, several classes or several labels.
+    classes : sequence, default=None
+        The labels, for a metric that names one.
 
     Returns
     -------
@@ -84,6 +96,19 @@ def get_loss(
     >>> get_loss(partial(AnyLoss, decay=0.9), "f2", "linear")
     AnyLoss(metric='f2', step=Linear(delta=0.1), threshold=0.5, decay=0.9)
     """
+    criterion = _binary_loss(loss, metric, step, threshold)
+    if isinstance(criterion, Loss):
+        return criterion.for_target(target_type, classes)
+    return criterion
+
+
+def _binary_loss(
+    loss: LossLike,
+    metric: str | Metric,
+    step: str | Step,
+    threshold: float | Sequence[float],
+) -> nn.Module:
+    """The criterion as it is for two classes."""
     if isinstance(loss, nn.Module):
         return loss
     if isinstance(loss, partial):
@@ -133,9 +158,12 @@ def trains_on_metric(loss: LossLike | None) -> bool:
     """
     loss = spelled(loss, _LOSSES)
     if isinstance(loss, nn.Module):
-        return isinstance(loss, (AnyLoss, Hybrid))
+        own = getattr(loss, "loss", loss)  # Of each label.
+        return isinstance(own, (AnyLoss, Hybrid, MulticlassAnyLoss, OverLabels))
     kind: object = _LOSSES.get(loss) if isinstance(loss, str) else loss
     if isinstance(kind, partial):
         kind = kind.func
-    on_metric = isinstance(kind, type) and issubclass(kind, (AnyLoss, Hybrid))
+    on_metric = isinstance(kind, type) and issubclass(
+        kind, (AnyLoss, Hybrid, MulticlassAnyLoss)
+    )
     return loss is None or on_metric

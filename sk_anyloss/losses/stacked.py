@@ -91,15 +91,15 @@ class Mixture:
         self.is_additive: bool = all(loss.is_additive for _, loss in self.parts)
 
     def _by_group(self, values: Tensor) -> Tensor:
-        return values.view(self.groups, self.models, values.shape[-1])
+        return values.view(self.groups, self.models, *values.shape[1:])
 
     def statistics(
         self, logits: Tensor, samples: ClassWeights
     ) -> tuple[Parts[Any], list[Any]]:
         """Statistics and caches of a batch, for each kind."""
-        grouped, n = self._by_group(logits), logits.shape[-1]
+        grouped, shape = self._by_group(logits), logits.shape[1:]
         found = [
-            loss.statistics(grouped[:, models].reshape(-1, n), samples)
+            loss.statistics(grouped[:, models].reshape(-1, *shape), samples)
             for models, loss in self.parts
         ]
         return Parts(S for S, _ in found), [cache for _, cache in found]
@@ -132,10 +132,10 @@ class Mixture:
         self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor
     ) -> None:
         """Write the gradients by the logits, (K, n), into a tensor."""
-        grouped, n = self._by_group(out), out.shape[-1]
+        grouped, shape = self._by_group(out), out.shape[1:]
         found = zip(self.parts, caches, grads, strict=True)
         for (models, loss), cache, grad in found:
             into = grouped[:, models]
             own = torch.empty_like(into, memory_format=torch.contiguous_format)
-            loss.backward(cache, grad, samples, own.view(-1, n))
+            loss.backward(cache, grad, samples, own.view(-1, *shape))
             into.copy_(own)

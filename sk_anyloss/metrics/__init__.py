@@ -3,6 +3,7 @@
 from sk_anyloss.metrics.arithmetic import Metric, ratio, root
 from sk_anyloss.metrics.binary import (
     FBeta,
+    Savings,
     accuracy,
     balanced_accuracy,
     cohen_kappa,
@@ -17,7 +18,6 @@ from sk_anyloss.metrics.binary import (
     youden_j,
 )
 from sk_anyloss.metrics.constraints import AtLeast
-from sk_anyloss.metrics.costs import Savings
 from sk_anyloss.metrics.curves import AveragePrecision, RocAuc
 from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import matrix_metric, matrix_metric_names

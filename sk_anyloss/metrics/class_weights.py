@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.confusion import class_parts
 
-__all__ = ["ClassWeights"]
+__all__ = ["AnyWeights", "ClassWeights", "LabelWeights"]
 
 
 class ClassWeights:
@@ -204,8 +205,27 @@ class ClassWeights:
         sums = self.sums(decisions).unflatten(0, (-1, 2))
         return sums.permute(0, 2, 3, 1)
 
+    def table_of(self, models: int) -> Tensor:
+        """The table for each of K models.
+
+        Parameters
+        ----------
+        models : int
+            K, the number of models in all groups together.
+
+        Returns
+        -------
+        table : tensor of shape (K, C, n)
+            Models of one group have the same rows.
+        """
+        if self.groups == models:
+            return self.table
+        if self.groups == 1:
+            return self.table.expand(models, -1, -1)
+        return self.table.repeat_interleave(models // self.groups, dim=0)
+
     def totals(self) -> Tensor:
-        """Total weight of the two classes in each group, of shape (G, 2)."""
+        """Total weight of the classes in each group, of shape (G, C)."""
         return self.table.sum(-1)
 
     def scale(self, negatives: FloatOrArray, positives: FloatOrArray) -> Tensor:
@@ -259,3 +279,114 @@ class ClassWeights:
         weight = self.table.sum(1)
         whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
         return (weight / whole).unsqueeze(-1)
+
+
+class LabelWeights:
+    """Weight of each sample of a batch without and with each of several labels.
+
+    Parameters
+    ----------
+    table : tensor of shape (G, Q, 2, n)
+        Weights of the samples of each group without and with each of Q labels, one of
+        the two being 0.
+    target : tensor of shape (G, Q, n)
+        Labels, 0 or 1.
+    even : bool, default=False
+        Whether all samples are known to have the same weight.
+
+    Attributes
+    ----------
+    by_label : ClassWeights
+        The same with G Q groups, a label of a group each: group g Q + q.
+    groups, n_labels, n : int
+        Number of groups, of labels, and of samples in each group.
+    even_share : float or None
+        Fraction of each sample in the weight of its group, if it is the same for all.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.metrics.class_weights import LabelWeights
+    >>> samples = LabelWeights.of(torch.tensor([[0.0, 1.0], [1.0, 1.0]]))
+    >>> samples.by_label.totals()  # Without and with each label.
+    tensor([[1., 1.],
+            [0., 2.]])
+    """
+
+    def __init__(self, table: Tensor, target: Tensor, even: bool = False) -> None:
+        self.table, self.target = table, target
+        self.groups, self.n_labels, _, self.n = table.shape
+        self.by_label = ClassWeights(table.flatten(0, 1), target.flatten(0, 1), even)
+        self.even_share = self.by_label.even_share
+        self._even_fractions: Tensor | None = None
+        if self.even_share is not None:
+            shape = (self.groups, self.n, 1)
+            self._even_fractions = table.new_full(shape, self.even_share)
+
+    @classmethod
+    def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> LabelWeights:
+        """Make it from the labels and weights of one group.
+
+        Parameters
+        ----------
+        y : tensor of shape (n, Q)
+            Labels, 0 or 1, in the dtype to compute in.
+        sample_weight : tensor of shape (n,), default=None
+            Weights.
+
+        Returns
+        -------
+        samples : LabelWeights
+            The weights by label.
+        """
+        if ((y != 0) & (y != 1)).any():
+            raise ValueError(
+                f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
+            )
+        target = y.mT.contiguous()
+        weight = None if sample_weight is None else sample_weight.expand_as(target)
+        table = torch.stack(class_parts(target, weight), dim=1)
+        return cls(table[None], target[None], even=sample_weight is None)
+
+    @classmethod
+    def join(cls, parts: Iterable[LabelWeights]) -> LabelWeights:
+        """Concatenate several batches into one.
+
+        Parameters
+        ----------
+        parts : iterable of LabelWeights
+            The batches. They may share one buffer, each valid until the next one is
+            drawn.
+
+        Returns
+        -------
+        samples : LabelWeights
+            All samples, in order.
+        """
+        copies = [
+            (part.table.clone(), part.target.clone(), part.even_share is not None)
+            for part in parts
+        ]
+        tables, targets, even = zip(*copies, strict=True)
+        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
+
+    @property
+    def weight(self) -> Tensor:
+        """Weight of each sample, of shape (G, n)."""
+        return self.table[:, 0].sum(1)
+
+    def totals(self) -> Tensor:
+        """Weight without and with the first label in each group, of shape (G, 2)."""
+        return self.table[:, 0].sum(-1)
+
+    def share(self) -> Tensor:
+        """Fraction of each sample in the weight of its group, of shape (G, n, 1)."""
+        if self._even_fractions is not None:
+            return self._even_fractions
+        weight = self.weight
+        whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
+        return (weight / whole).unsqueeze(-1)
+
+
+#: Weights of a batch by class or by label.
+AnyWeights: TypeAlias = ClassWeights | LabelWeights

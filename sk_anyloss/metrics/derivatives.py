@@ -157,7 +157,7 @@ def value_and_derivatives(
     >>> value_and_derivatives(precision, 9.0, 1.0, 2.0, 3.0)
     (0.75, 0.0625, -0.1875)
     """
-    if isinstance(metric, FBeta) and isinstance(tp, float):
+    if isinstance(metric, FBeta):
         return metric.value_and_derivatives(tn, fp, fn, tp)
     result = metric(
         Dual(tn, 0.0, -1.0), Dual(fp, 0.0, 1.0), Dual(fn, -1.0, 0.0), Dual(tp, 1.0, 0.0)

@@ -308,6 +308,30 @@ class StackedMetrics:
             result[:, index] = _apply_to_each(function, table[:, index])
         return result
 
+    def of_rows(self, *counts: np.ndarray) -> np.ndarray:
+        """Values and derivatives for several matrices of each model.
+
+        Parameters
+        ----------
+        *counts : ndarray of shape (K, n)
+            ``tn, fp, fn, tp``.
+
+        Returns
+        -------
+        found : ndarray of shape (3, K, n)
+            Values, and derivatives by the decisions on positives and on negatives.
+        """
+        table = np.stack(counts)
+        if len(self.functions) == 1:
+            found = _apply_to_each(self.functions[0], table.reshape(4, -1))
+            return found.reshape(3, *table.shape[1:])
+        result = np.empty((3, *table.shape[1:]))
+        for function, index in zip(self.functions, self.indices, strict=True):
+            own = table[:, index]
+            found = _apply_to_each(function, own.reshape(4, -1))
+            result[:, index] = found.reshape(3, *own.shape[1:])
+        return result
+
 
 def _apply_to_each(
     function: ValueAndDerivatives, counts: Iterable[np.ndarray]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,16 @@ from sk_anyloss.metrics.constraints import AtLeast, ScoreAtLeast
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric
 from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
+from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 from sk_anyloss.metrics.registry import get_metric, metric_name
 
 __all__ = [
     "best_threshold",
+    "check_indicator",
     "evaluate",
     "evaluate_logits",
+    "evaluate_matrix",
+    "matrix_values",
     "metric_score",
     "metric_scorer",
     "metric_values",
@@ -45,17 +49,19 @@ def metric_score(
     sample_weight: ArrayLike | None = None,
     labels: ArrayLike | None = None,
 ) -> float:
-    """Metric of predictions, for any number of classes.
+    """Metric of predictions, for any number of classes or labels.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted labels. For a metric over thresholds, ``'roc_auc'`` or
+    y_true, y_pred : array-like of shape (n,) or (n, Q)
+        True and predicted labels; two indicator matrices, of zeros and ones, for
+        several labels. For a metric over thresholds, ``'roc_auc'`` or
         ``'average_precision'``, ``y_pred`` holds scores instead, higher for the
         positive class.
     metric : str or callable, default='f1'
-        As :func:`sk_anyloss.metrics.get_metric` takes it for two classes, and
-        :func:`sk_anyloss.metrics.matrix_metric` for more.
+        As :func:`sk_anyloss.metrics.get_metric` takes it for two classes,
+        :func:`sk_anyloss.metrics.matrix_metric` for more, and
+        :func:`sk_anyloss.metrics.multilabel.label_metric` for several labels.
     pos_label : label, default=None
         The positive class; by default the greater of the two labels, as in
         ``classes_[1]``. With more than two labels, the other ones are the negatives.
@@ -78,7 +84,11 @@ def metric_score(
     0.5
     >>> metric_score([0, 0, 1, 2], [0, 1, 1, 1], metric="recall_macro")
     0.5
+    >>> metric_score([[1, 0], [1, 1]], [[1, 0], [0, 1]], metric="jaccard_samples")
+    0.75
     """
+    if _is_indicator(y_true) and _is_indicator(y_pred):
+        return _label_score(metric, y_true, y_pred, sample_weight)
     true: np.ndarray = column_or_1d(y_true)
     predicted: np.ndarray = column_or_1d(y_pred)
     check_consistent_length(true, predicted, sample_weight)
@@ -89,10 +99,10 @@ def metric_score(
     is_curve = not is_for_all and isinstance(get_metric(metric), Curve)
     given = (true,) if is_curve else (true, predicted)
     distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
-    if is_for_all or (len(distinct) > 2 and pos_label is None and not is_curve):
-        classes = distinct if labels is None else np.asarray(labels)
+    classes = distinct if labels is None else np.asarray(labels)
+    if is_for_all or (len(classes) > 2 and pos_label is None and not is_curve):
         M = confusion_matrix(true, predicted, labels=classes, sample_weight=weight)
-        return _matrix_score(metric, M.astype(float), classes)
+        return evaluate_matrix(metric, M.astype(float), classes.tolist())
     if pos_label is None:
         pos_label = _greater_label(*given)
     target = (true == pos_label).astype(float)
@@ -103,17 +113,143 @@ def metric_score(
     return evaluate(metric, confusion(decision, 1 - decision, target, weight))
 
 
-def _matrix_score(
-    metric: str | MatrixMetric, M: np.ndarray, classes: np.ndarray
+def _is_indicator(y: ArrayLike) -> bool:
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _is_for_labels(metric: str | Callable[..., Any]) -> bool:
+    """Whether a metric is one of several labels only."""
+    if isinstance(metric, str):
+        return metric.lower().endswith("_samples")
+    return isinstance(metric, LabelAverage)
+
+
+def _label_score(
+    metric: str | Callable[..., Any],
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    sample_weight: ArrayLike | None,
 ) -> float:
-    """A metric of one C x C matrix, also if it is written with torch functions."""
-    function = matrix_metric(metric, classes.tolist())
+    """A metric of several labels."""
+    average = label_metric(metric)
+    check_consistent_length(y_true, y_pred, sample_weight)
+    true, predicted = (check_indicator(y) for y in (y_true, y_pred))
+    if true.shape != predicted.shape:
+        raise ValueError(
+            f"y_true has {true.shape[1]} labels and y_pred {predicted.shape[1]}."
+        )
+    weight = None
+    if sample_weight is not None:
+        weight = check_sample_weight(sample_weight, len(true))
+    return average.of_labels(true, predicted, weight)
+
+
+def check_indicator(y: ArrayLike) -> np.ndarray:
+    """Validate an indicator matrix of several labels.
+
+    Parameters
+    ----------
+    y : {array-like, sparse matrix} of shape (n, Q)
+        Zeros and ones.
+
+    Returns
+    -------
+    y : ndarray of shape (n, Q)
+        The same, dense.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.scoring import check_indicator
+    >>> check_indicator([[0, 2], [1, 1]])
+    Traceback (most recent call last):
+    ...
+    ValueError: y in two dimensions must hold zeros and ones, a column for each label;
+    it also holds 2.
+    """
+    dense = y.toarray() if hasattr(y, "toarray") else y
+    array: np.ndarray = check_array(dense, dtype=None, input_name="y")
+    others = np.setdiff1d(np.unique(array), [0, 1])
+    if len(others):
+        raise ValueError(
+            "y in two dimensions must hold zeros and ones, a column for each label; it "
+            f"also holds {others[0]}."
+        )
+    return array
+
+
+def evaluate_matrix(
+    metric: str | MatrixMetric, M: np.ndarray, classes: Sequence[object]
+) -> float:
+    """A metric of one C x C matrix, also if it is written with torch functions.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.matrix_metric` takes it.
+    M : ndarray of shape (C, C)
+        Confusion matrix, true classes in rows.
+    classes : sequence
+        The labels, in the order of rows and columns.
+
+    Returns
+    -------
+    score : float
+        The metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.scoring import evaluate_matrix
+    >>> evaluate_matrix("recall", np.array([[1.0, 1.0], [0.0, 2.0]]), [0, 1])
+    0.75
+    """
+    return _one_matrix(matrix_metric(metric, classes), M)
+
+
+def _one_matrix(function: MatrixMetric, M: np.ndarray) -> float:
     try:
         return float(function(M))
     except (AttributeError, TypeError):
         import torch  # Stored models are applied without it.
 
         return float(function(torch.from_numpy(M)))
+
+
+def matrix_values(function: MatrixMetric, M: np.ndarray) -> np.ndarray:
+    """A metric of many C x C matrices, whether or not it takes more than one.
+
+    Parameters
+    ----------
+    function : callable
+        As :func:`sk_anyloss.metrics.matrix_metric` returns it.
+    M : ndarray of shape (m, C, C)
+        Confusion matrices, true classes in rows.
+
+    Returns
+    -------
+    values : ndarray of shape (m,)
+        The metric of each matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.scoring import matrix_values
+    >>> M = np.array([np.eye(3), np.ones((3, 3))])
+    >>> matrix_values(lambda M: np.trace(M) / M.sum(), M).round(3)
+    array([1.   , 0.333])
+    """
+    if len(M) == 0:
+        return np.empty(0)
+    ends = [_one_matrix(function, M[i]) for i in (0, -1)]
+    try:
+        values = np.asarray(function(M), dtype=float)
+        # A function of one matrix can give numbers for a stack of them as well.
+        if values.shape == (len(M),) and np.allclose(values[[0, -1]], ends):
+            return values
+    except (AttributeError, TypeError, ValueError, IndexError):
+        pass
+    return np.array([_one_matrix(function, matrix) for matrix in M])
 
 
 def evaluate(metric: str | Metric, counts: Counts) -> float:
@@ -346,6 +482,8 @@ def metric_scorer(
     (5,)
     """
     # An unknown name should fail here, not after a long fit.
+    if _is_for_labels(metric):
+        return make_scorer(metric_score, metric=label_metric(metric))
     is_curve = not is_for_matrix(metric) and isinstance(get_metric(metric), Curve)
     params: dict[str, Any] = {"metric": metric}
     if labels is not None:

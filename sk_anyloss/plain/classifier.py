@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
@@ -33,12 +33,18 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
     ----------
     networks_ : list of dict
         The networks; several for an ensemble.
-    logit_thresholds_ : ndarray of shape (n_networks,)
-        Threshold of each network, as a logit.
+    target_type_ : {'binary', 'multiclass', 'multilabel-indicator'}
+        Whether the networks have one output for two classes, or one for each class or
+        label.
+    logit_thresholds_ : ndarray of shape (n_networks,) or (n_networks, C)
+        Threshold of each network, as a logit; for more than two classes, what is
+        subtracted from the log-probability of each class.
     network_weights_ : ndarray of shape (n_networks,)
         Weights of the networks in the mean of their probabilities; they sum to 1.
-    logit_threshold_ : float
-        Decision threshold of the estimator, as a logit.
+    logit_threshold_ : float or ndarray of shape (C,)
+        Decision threshold of the estimator, as a logit; for more than two classes, what
+        is subtracted from the log-probability of each class before the largest one is
+        predicted.
 
     Examples
     --------
@@ -54,7 +60,8 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
     networks_: list[NetworkArrays]
     logit_thresholds_: np.ndarray
     network_weights_: np.ndarray
-    logit_threshold_: float
+    logit_threshold_: float | np.ndarray
+    target_type_: str = "binary"
 
     def __init__(self, metric: str | Metric = "f1") -> None:
         self.metric = metric
@@ -91,12 +98,23 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         logits = [network.logits(X) for network in networks]
         if len(logits) == 1:
             return logits[0] - self.logit_thresholds_[0]
+        if self.target_type_ == "multiclass":
+            return self._mean_log_proba(logits)
         terms = zip(logits, self.logit_thresholds_, self.network_weights_, strict=True)
         return log_odds(
             np.sum([expit(z - t) * weight for z, t, weight in terms], axis=0)
         )
 
+    def _mean_log_proba(self, logits: list[np.ndarray]) -> np.ndarray:
+        """Log of the weighted mean of ``softmax(log_softmax(z) - offset)``."""
+        terms = zip(logits, self.logit_thresholds_, self.network_weights_, strict=True)
+        proba = np.sum(
+            [softmax(z - offset, axis=1) * weight for z, offset, weight in terms],
+            axis=0,
+        )
+        return np.log(np.maximum(proba, np.finfo(float).tiny))
+
     @property
     def decision_(self) -> Decision:  # type: ignore[override]
-        """Where the positive class is predicted."""
+        """Where the positive class, each class or each label is predicted."""
         return Decision(self.logit_threshold_)

@@ -20,6 +20,14 @@ __all__ = ["to_plain"]
 #: The estimators whose networks are converted.
 AnyLossEstimator: TypeAlias = AnyLossClassifier | AnyLossClassifierCV
 Part = TypeVar("Part")
+#: Fitted attributes that are kept.
+FITTED = (
+    "classes_",
+    "pos_label_",
+    "target_type_",
+    "n_features_in_",
+    "feature_names_in_",
+)
 
 
 def to_plain(model: BaseEstimator) -> BaseEstimator:
@@ -62,19 +70,21 @@ def _convert_part(part: Part) -> Part | PlainClassifier:
 def _convert(model: AnyLossEstimator) -> PlainClassifier:
     check_is_fitted(model)
     plain = PlainClassifier(model.metric)
-    for name in ("classes_", "pos_label_", "n_features_in_", "feature_names_in_"):
+    for name in FITTED:
         if hasattr(model, name):
             setattr(plain, name, getattr(model, name))
-    if isinstance(model, AnyLossClassifier):
-        networks = [model]
-        plain.logit_thresholds_, plain.network_weights_ = np.zeros(1), np.ones(1)
-    else:
-        networks = model.estimators_
-        own = np.array([network.decision_.offset for network in networks])
-        plain.logit_thresholds_ = own + model.estimator_offsets_
-        plain.network_weights_ = model.estimator_weights_
+    networks = [model] if isinstance(model, AnyLossClassifier) else model.estimators_
     plain.networks_ = [_network_arrays(network) for network in networks]
-    plain.logit_threshold_ = model.decision_.offset
+    n_outputs = len(plain.networks_[0]["biases"][-1])
+    shape = () if plain.target_type_ == "binary" else (n_outputs,)
+    if isinstance(model, AnyLossClassifier):
+        plain.logit_thresholds_ = np.zeros((1, *shape))
+        plain.network_weights_ = np.ones(1)
+    else:
+        own = [np.broadcast_to(network.decision_.offset, shape) for network in networks]
+        plain.logit_thresholds_ = np.array(own) + model.estimator_offsets_
+        plain.network_weights_ = model.estimator_weights_
+    plain.logit_threshold_ = float(model.decision_.offset)
     return plain
 
 

@@ -113,8 +113,8 @@ class Network:
 
         Returns
         -------
-        logits : ndarray of shape (n_samples,)
-            Logits of the positive class.
+        logits : ndarray of shape (n_samples,) or (n_samples, C)
+            Logits of the positive class, or of each of C classes.
         """
         arrays = self.arrays
         hidden = self.first_layer(X)
@@ -123,7 +123,7 @@ class Network:
             if arrays["norms"]:
                 hidden = _normalize(hidden, arrays["norms"][i])
             hidden = ACTIVATIONS[arrays["activation"]](hidden) @ weight.T + bias
-        return hidden[:, 0]
+        return hidden[:, 0] if hidden.shape[1] == 1 else hidden
 
 
 def _normalize(hidden: np.ndarray, norm: NormArrays) -> np.ndarray:

@@ -19,7 +19,7 @@ MAX_BINS = 1024
 
 
 def default_candidates(
-    hidden: Sequence[tuple[int, ...]], n_features: int
+    hidden: Sequence[tuple[int, ...]], n_features: int, target_type: str = "binary"
 ) -> list[dict[str, Any]]:
     """The default candidates: 4 for each network, or 2 with many features.
 
@@ -29,6 +29,8 @@ def default_candidates(
         Widths of hidden layers.
     n_features : int
         Number of features; with many, there is no piecewise-linear encoding.
+    target_type : str, default='binary'
+        ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
 
     Returns
     -------
@@ -44,6 +46,7 @@ def default_candidates(
     hidden=(4,), lr=CosineDecay(0.03), step=sigmoid, L=5
     hidden=(4,), lr=CosineDecay(0.03), loss=bce
     """
+    del target_type
     bins = [None, 8] if 8 * n_features <= MAX_BINS else [None]
     return candidate_grid(hidden, bins=bins)
 

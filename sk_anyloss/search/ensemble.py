@@ -6,14 +6,15 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.trials import Trial, positive_margin
+from sk_anyloss.search.trials import Trial, margin_of
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["DecidesByEnsemble"]
@@ -26,6 +27,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
     estimator_offsets_: np.ndarray
     estimator_weights_: np.ndarray
     oof_proba_: np.ndarray
+    _labels: Labels
 
     def _combine(
         self, chosen: Sequence[Trial], out_of_fold: OutOfFold, tunes_threshold: bool
@@ -33,15 +35,21 @@ class DecidesByEnsemble(DecidesByLogOdds):
         """Take the networks of candidates, and tune their common threshold."""
         members = [(model, trial) for trial in chosen for model in trial.models]
         self.estimators_ = [model for model, _ in members]
-        self.estimator_offsets_ = np.array([t.decision.offset for _, t in members])
+        n_outputs = self._labels.target.n_outputs
+        shape = (n_outputs,) if n_outputs > 1 else ()
+        self.estimator_offsets_ = np.array(
+            [np.broadcast_to(t.decision.offset, shape) for _, t in members]
+        )
         weights = np.array([1 / len(trial.models) for _, trial in members])
         self.estimator_weights_ = weights / weights.sum()
         self.oof_rows_, self.oof_target_ = out_of_fold.index, out_of_fold.target
         self.oof_weight_ = out_of_fold.weight
-        self.oof_proba_ = np.mean([expit(trial.margin) for trial in chosen], axis=0)
+        scores = [self._scores(trial.margin) for trial in chosen]
+        self.oof_proba_ = np.mean(scores, axis=0)
         self.decision_ = Decision()
         if tunes_threshold:
-            self.decision_ = out_of_fold.best_decision(log_odds(self.oof_proba_))
+            outputs = self._as_outputs(self.oof_proba_)
+            self.decision_ = out_of_fold.best_decision(outputs)
 
     def _use_only(self, model: AnyLossClassifier) -> None:
         """Replace the fold networks of one candidate by a network of its own."""
@@ -49,31 +57,49 @@ class DecidesByEnsemble(DecidesByLogOdds):
         self.estimator_offsets_ = self.estimator_offsets_[:1]
         self.estimator_weights_ = np.ones(1)
 
+    def _scores(self, margin: np.ndarray) -> np.ndarray:
+        """Scores between 0 and 1, of which the mean is taken."""
+        if self.target_type_ == "multiclass":
+            return softmax(margin, axis=1)
+        return expit(margin)
+
+    def _as_outputs(self, scores: np.ndarray) -> np.ndarray:
+        """From mean scores back to log-odds, or log-probabilities of classes."""
+        if self.target_type_ == "multiclass":
+            return np.log(np.maximum(scores, np.finfo(float).tiny))
+        return log_odds(scores)
+
     def _warn_if_constant(self) -> None:
+        if self.target_type_ == "multilabel-indicator":
+            return
+        if self.target_type_ == "multiclass":
+            index = self.decision_.margin(self._as_outputs(self.oof_proba_)).argmax(1)
+            if (index == index[0]).all():
+                self._warn_of_constant(self.classes_.tolist()[index[0]])
+            return
         decided = self.oof_proba_ > self.threshold_
         if decided.all() or not decided.any():
-            label = self.pos_label_ if decided.all() else "the other class"
-            warnings.warn(
-                f"The best candidates predict {label!r} for every sample that was left "
-                "out; try other candidates, or more informative features.",
-                ConvergenceWarning,
-                stacklevel=4,
+            self._warn_of_constant(
+                self.pos_label_ if decided.all() else "the other class"
             )
 
+    def _warn_of_constant(self, label: object) -> None:
+        warnings.warn(
+            f"The best candidates predict {label!r} for every sample that was left "
+            "out; try other candidates, or more informative features.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
     def _log_odds(self, X: Matrix) -> np.ndarray:
-        """Of the weighted mean score of the networks."""
+        """Outputs that belong to the weighted mean score of the networks."""
         members = zip(
             self.estimators_,
             self.estimator_offsets_,
             self.estimator_weights_,
             strict=True,
         )
-        return log_odds(
-            np.sum(
-                [
-                    weight * expit(positive_margin(model, X) - offset)
-                    for model, offset, weight in members
-                ],
-                axis=0,
-            )
-        )
+        total: np.ndarray | float = 0.0
+        for model, offset, weight in members:
+            total = total + weight * self._scores(margin_of(model, X) - offset)
+        return self._as_outputs(np.asarray(total))

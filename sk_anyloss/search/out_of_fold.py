@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
+from sk_anyloss.training.target_types import Binary, TargetType
 
 __all__ = ["OutOfFold"]
 
@@ -22,14 +22,16 @@ class OutOfFold:
     ----------
     index : ndarray of int of shape (n_pooled,)
         Their positions; a splitter may test a sample several times, or never.
-    target : ndarray of shape (n_pooled,)
-        Their labels, 0 or 1.
+    target : ndarray of shape (n_pooled,) or (n_pooled, Q)
+        Their classes as numbers, or labels, 0 or 1.
     weight : ndarray of shape (n_pooled,) or None
         Their weights.
     sizes : list of int
         How many of them each fold has.
     metric : str or callable
         What to score by.
+    target_type : TargetType, default=Binary()
+        Two classes, several classes or several labels.
     """
 
     index: np.ndarray
@@ -37,33 +39,36 @@ class OutOfFold:
     weight: np.ndarray | None
     sizes: list[int]
     metric: str | Metric
+    target_type: TargetType = field(default_factory=Binary)
 
-    def best_decision(self, log_odds: np.ndarray) -> Decision:
+    def best_decision(self, outputs: np.ndarray) -> Decision:
         """The decision that is best for the metric on all of them."""
-        found = best_threshold(self.metric, log_odds, self.target, self.weight)
-        return Decision(found[0])
+        return self.target_type.best_decision(
+            self.metric, outputs, self.target, self.weight
+        )[0]
 
-    def nested_margin(self, log_odds: np.ndarray) -> np.ndarray:
-        """Margins to a threshold that was tuned on the samples of all other folds.
+    def nested_margin(self, outputs: np.ndarray) -> np.ndarray:
+        """Margins to a decision that was tuned on the samples of all other folds.
 
         A threshold that is scored on the samples that it was tuned on looks better
         than it is.
         """
-        offsets = np.empty_like(log_odds, dtype=float)
+        offsets = np.empty_like(outputs, dtype=float)
         stop = 0
         for size in self.sizes:
             start, stop = stop, stop + size
-            others = np.ones(len(log_odds), dtype=bool)
+            others = np.ones(len(outputs), dtype=bool)
             others[start:stop] = len(self.sizes) == 1
             weight = None if self.weight is None else self.weight[others]
-            offsets[start:stop] = best_threshold(
-                self.metric, log_odds[others], self.target[others], weight
-            )[0]
-        return log_odds - offsets
+            decision, _ = self.target_type.best_decision(
+                self.metric, outputs[others], self.target[others], weight
+            )
+            offsets[start:stop] = decision.offset
+        return outputs - offsets
 
     def score(self, margin: np.ndarray) -> float:
         """The metric of all of them together."""
-        return evaluate_logits(self.metric, margin, self.target, self.weight, 0.0)
+        return self.target_type.evaluate(self.metric, margin, self.target, self.weight)
 
     def score_folds(self, margin: np.ndarray) -> np.ndarray:
         """The metric of each fold; NaN where it is not defined."""
@@ -76,7 +81,7 @@ class OutOfFold:
             warnings.simplefilter("ignore")
             return np.array(
                 [
-                    evaluate_logits(self.metric, z, y, weight, 0.0)
+                    self.target_type.evaluate(self.metric, z, y, weight)
                     for z, y, weight in zip(margins, targets, weights, strict=True)
                 ]
             )

@@ -70,9 +70,7 @@ def results_table(
         **_moments(folds),
         "pooled_test_score": pooled,
         "rank_test_score": rankdata(-ranked, method="min").astype(int),
-        "threshold": np.array(
-            [np.nan if trial.error else trial.decision.threshold for trial in trials]
-        ),
+        "threshold": _thresholds(trials),
         "fit_time": np.array([trial.seconds for trial in trials]),
         "error": np.array([trial.error for trial in trials], dtype=object),
     }
@@ -152,6 +150,17 @@ def failure_message(trials: Sequence[Trial]) -> str:
         f"{len(failed)} of {len(trials)} candidates failed and {verb} left out; "
         f"the first reason ({failed[0].describe()}): {reasons[0]}"
     )
+
+
+def _thresholds(trials: Sequence[Trial]) -> np.ndarray:
+    """Threshold of each candidate; an array of them for classes or labels."""
+    found = [np.nan if trial.error else trial.decision.threshold for trial in trials]
+    if all(np.ndim(threshold) == 0 for threshold in found):
+        return np.array(found)
+    column = np.empty(len(found), dtype=object)
+    for i, threshold in enumerate(found):
+        column[i] = threshold
+    return column
 
 
 def _column(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:

@@ -14,8 +14,7 @@ from joblib import Parallel, delayed
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.losses.registry import trains_on_metric
-from sk_anyloss.metrics import AtLeast, get_metric, metric_name
-from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
@@ -124,10 +123,10 @@ class Runner:
 
     def tunes_threshold(self, trial: Trial | None = None) -> bool:
         """Whether the threshold of a candidate, or of the ensemble, is tuned."""
-        goal = get_metric(self.out_of_fold.metric)
-        if isinstance(goal, Curve) or self.tune_threshold is False:
+        metric, target = self.out_of_fold.metric, self.out_of_fold.target_type
+        if target.is_curve(metric) or self.tune_threshold is False:
             return False
-        if self.tune_threshold is True or isinstance(goal, AtLeast):
+        if self.tune_threshold is True or target.has_constraint(metric):
             return True
         if trial is None or trial.params.get("class_weight", self.base.class_weight):
             return False  # Class weights already move the threshold.

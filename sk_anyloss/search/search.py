@@ -15,7 +15,6 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 
 from sk_anyloss._compat import (
     check_sample_weight,
@@ -24,9 +23,10 @@ from sk_anyloss._compat import (
 )
 from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
 from sk_anyloss.estimators.folds import CV, inner_cv
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.parameters import check_params, check_search_params
-from sk_anyloss.estimators.preparation import check_labels, split_seed
-from sk_anyloss.metrics import Metric, get_metric
+from sk_anyloss.estimators.preparation import split_seed
+from sk_anyloss.metrics import Metric
 from sk_anyloss.search.candidates import check_candidates, default_candidates
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.out_of_fold import OutOfFold
@@ -41,7 +41,7 @@ __all__ = ["AnyLossClassifierCV"]
 
 
 class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
-    """Network for two classes, trained for the metric you report, that tunes itself.
+    """Networks that are trained for the metric you report, and tune themselves.
 
     Candidates of :class:`AnyLossClassifier` are trained on the folds of a
     cross-validation, all that have one shape in one stack. Their predictions for the
@@ -56,7 +56,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     cv : int, splitter or iterable, default=5
         How to split the samples. An integer gives that many stratified folds of
         shuffled samples, seeded by ``random_state``; one that is greater than the
-        number of samples in the smaller class is lowered to it, with a warning. For
+        number of samples in the smaller of two classes is lowered to it, with a
+        warning. For
         samples that are ordered in time pass ``TimeSeriesSplit``, for samples in
         groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
@@ -75,8 +76,9 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     n_best : int, default=5
         How many of the best candidates are in the ensemble.
     tune_threshold : bool or 'auto', default='auto'
-        Whether to tune the decision threshold for the metric on the pooled predictions;
-        a candidate is then scored fold by fold with the threshold of the others.
+        Whether to tune the decision threshold for the metric on the pooled predictions:
+        for several classes an offset for each, for several labels a threshold for each.
+        A candidate is then scored fold by fold with the threshold of the others.
         ``'auto'`` does so for metrics with a constraint, and for networks trained on
         cross-entropy without class weights; class weights already move the threshold,
         and networks trained on the metric have learned theirs.
@@ -99,10 +101,15 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The labels, sorted.
-    pos_label_ : label
-        The positive one among them.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; for several labels, their positions.
+    target_type_ : {'binary', 'multiclass', 'multilabel-indicator'}
+        What kind of labels y has.
+    metric_ : str or callable
+        What was trained for, such as ``'f1_macro'`` for ``metric='f1'`` if there are
+        three classes or more.
+    pos_label_ : label or None
+        Of two classes, the positive one.
     cv_results_ : dict of lists and arrays
         An entry for each candidate: ``params``, ``split<k>_test_score``,
         ``mean_test_score`` and ``std_test_score`` over the folds,
@@ -122,16 +129,19 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         The candidates that decide, the best one first.
     estimators_ : list of AnyLossClassifier
         The networks that decide.
-    estimator_offsets_, estimator_weights_ : ndarray of shape (n_estimators,)
-        What is subtracted from the log-odds of each network, and the weight of its
-        score in the mean.
-    oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled,)
-        Samples that were left out, fold by fold, whether they are positive, their
-        weights or None, and their scores by networks that have not seen them.
+    estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
+        What is subtracted from the log-odds of each network, or from the
+        log-probabilities of its classes.
+    estimator_weights_ : ndarray of shape (n_estimators,)
+        Weight of the scores of each network in the mean.
+    oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled, ...)
+        Samples that were left out, fold by fold, whether they are positive, or their
+        classes or labels as numbers, their weights or None, and their scores by
+        networks that have not seen them.
     decision_ : Decision
-        Where the positive class is predicted.
-    threshold_ : float
-        The same, as a score between 0 and 1.
+        Where the positive class, each class or each label is predicted.
+    threshold_ : float or ndarray of shape (n_labels,)
+        The same, as a score between 0 and 1; not for several classes.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -214,8 +224,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples to learn from.
-        y : array-like of shape (n_samples,)
-            Their labels, two of any type.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their classes, of any type; or several labels, as a matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights, for training and for the pooled score.
         **params
@@ -238,19 +248,20 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         sample_weight: ArrayLike | None,
         params: dict[str, Any],
     ) -> None:
-        get_metric(self.metric)
         check_search_params(self)
         samples, labels = self._validate(X, y, reset=True)
+        self._labels = Labels.of(labels, self.pos_label)
+        self.classes_, self.pos_label_ = self._labels.classes, self._labels.pos_label
+        target = self._labels.target
+        self.target_type_, self.metric_ = target.name, target.resolve(self.metric)
         candidates = check_candidates(
-            default_candidates(self.hidden, samples.shape[1])
+            default_candidates(self.hidden, samples.shape[1], target.name)
             if self.candidates is None
             else self.candidates
         )
         seed, fold_seed = split_seed(self.random_state, 2)
         base = self._base(len(labels), seed)
         check_params(base)
-        check_classification_targets(labels)
-        self.classes_, self.pos_label_ = check_labels(np.unique(labels), self.pos_label)
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(labels))
@@ -258,7 +269,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             self.cv, samples, labels, weight, fold_seed, self._split_params(params)
         )
         data = CrossValidationData(samples, labels, folds, weight)
-        out_of_fold = data.out_of_fold(self.pos_label_, self.metric)
+        out_of_fold = data.out_of_fold(self._labels, self.metric)
         runner = Runner(
             out_of_fold,
             base,

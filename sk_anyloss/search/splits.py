@@ -11,6 +11,7 @@ import numpy as np
 
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
 from sk_anyloss.training.data.source import Matrix
+from sk_anyloss.training.data.strata import strata
 
 __all__ = ["split_samples"]
 
@@ -29,7 +30,9 @@ def split_samples(
     ----------
     cv : int, splitter or iterable
         How to split; a number of folds greater than the number of samples in the
-        smaller class is lowered to it, with a warning.
+        smaller class is lowered to it, with a warning; of several classes, one with
+        fewer samples than folds is missing in some of them. Labels are stratified by
+        the rarest one that a sample has.
     X : array or sparse matrix
         All samples.
     y : ndarray
@@ -54,13 +57,15 @@ def split_samples(
     >>> [len(test) for _, test in split_samples(2, np.eye(6), y, None, 0, {})]
     [3, 3]
     """
-    least = np.unique(y, return_counts=True)[1].min()
-    if least < 2:
+    of_samples = strata(y)
+    n_strata, least = _smallest(of_samples)
+    is_binary = n_strata == 2 and y.ndim == 1
+    if is_binary and least < 2:
         raise ValueError(
             "AnyLossClassifierCV needs at least two samples of each class, one to "
             "train on and one to leave out; got one of the smaller class."
         )
-    if isinstance(cv, numbers.Integral) and cv > least:
+    if is_binary and isinstance(cv, numbers.Integral) and int(cv) > least:
         warnings.warn(
             f"cv={cv} is lowered to {least}, the number of samples in the smaller "
             "class.",
@@ -68,6 +73,15 @@ def split_samples(
             stacklevel=4,  # Of the caller of the estimator's fit.
         )
         cv = int(least)
-    folds = list(inner_cv(cv, seed).split(X, y, **params))
-    check_folds(folds, y, sample_weight)
+    with warnings.catch_warnings():
+        if not is_binary:  # A class with few samples is not in every fold.
+            warnings.filterwarnings("ignore", message="The least populated class")
+        folds = list(inner_cv(cv, seed).split(X, of_samples, **params))
+    check_folds(folds, of_samples, sample_weight)
     return folds
+
+
+def _smallest(strata: np.ndarray) -> tuple[int, int]:
+    """Number of strata, and of samples in the smallest one."""
+    counts = np.unique(strata, return_counts=True)[1]
+    return len(counts), int(counts.min())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
@@ -19,7 +20,7 @@ from sk_anyloss.search.candidates import describe
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.training.data.source import Matrix
 
-__all__ = ["CrossValidationData", "Trial", "positive_margin", "run_trials"]
+__all__ = ["CrossValidationData", "Trial", "margin_of", "run_trials"]
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,16 @@ class CrossValidationData:
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
     weight: np.ndarray | None = None
 
-    def out_of_fold(self, pos_label: Hashable, metric: str | Metric) -> OutOfFold:
+    def out_of_fold(self, labels: Labels, metric: str | Metric) -> OutOfFold:
         """The samples that the folds leave out, to be scored by a metric."""
         index = np.concatenate([test for _, test in self.folds])
         return OutOfFold(
             index,
-            (self.y[index] == pos_label).astype(float),
+            labels.encode(self.y[index], float),
             None if self.weight is None else self.weight[index],
             [len(test) for _, test in self.folds],
             metric,
+            labels.target,
         )
 
 
@@ -65,13 +67,13 @@ class Trial:
         Its parameters.
     models : list of AnyLossClassifier
         Its network of each fold.
-    log_odds : ndarray of shape (n_pooled,)
+    log_odds : ndarray of shape (n_pooled,), (n_pooled, C) or (n_pooled, Q)
         Their margins on the samples left out, before any tuning of the threshold.
     seconds : float
         Its share of the time of its stack.
     decision : Decision
-        Where it predicts the positive class.
-    nested_margin : ndarray of shape (n_pooled,) or None
+        Where it predicts the positive class, each class or each label.
+    nested_margin : ndarray of the shape of log_odds or None
         Margins to a threshold that was tuned without the sample's fold, if it was.
     error : str, default=''
         Why it failed; it then has no models and no predictions.
@@ -110,11 +112,11 @@ class Trial:
         return self.log_odds if self.nested_margin is None else self.nested_margin
 
 
-def positive_margin(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
-    """Margin in favour of the positive class."""
-    favours_last = model.pos_label_ == model.classes_[1]
+def margin_of(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
+    """Margin in favour of the positive class, of each class, or of each label."""
     margin = model.decision_function(X)
-    return margin if favours_last else -margin
+    is_binary = model.target_type_ == "binary"
+    return -margin if is_binary and model.pos_label_ != model.classes_[1] else margin
 
 
 def run_trials(
@@ -169,13 +171,22 @@ def _run_stack(
     with warnings.catch_warnings():
         # A candidate that collapses is not chosen, so its warning is of no use.
         warnings.simplefilter("ignore")
-        fit_stack(models, data.X, data.y, rows=rows, sample_weight=data.weight)
+        # All networks have an output for each class, also for one that a fold lacks.
+        classes = np.unique(data.y) if data.y.ndim == 1 else None
+        fit_stack(
+            models,
+            data.X,
+            data.y,
+            rows=rows,
+            sample_weight=data.weight,
+            classes=classes,
+        )
     if any(model.net_.interrupted_ for model in models):
         raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
     trials = []
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]
         pairs = zip(own, folds, strict=True)
-        margins = [positive_margin(model, data.X[test]) for model, (_, test) in pairs]
+        margins = [margin_of(model, data.X[test]) for model, (_, test) in pairs]
         trials.append(Trial(params, own, np.concatenate(margins), 0.0))
     return trials

@@ -17,12 +17,13 @@ from sk_anyloss._compat import set_training
 from sk_anyloss.losses.base import AnyStatistics, Loss, align
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, ratio
-from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.metrics.confusion import confusion
+from sk_anyloss.metrics.class_weights import AnyWeights
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.data.sparse import SparseStack, sparse_tensor
 from sk_anyloss.training.network.closed_form import ClosedForm, supports
+from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.target_types import TargetType, target_type_of
 
 __all__ = ["BatchSteps", "Input", "Labels"]
 
@@ -40,6 +41,8 @@ class BatchSteps(NeuralNet):
 
     metric: str | Metric
     threshold: float
+    target_type: str | TargetType
+    criterion_: Any
 
     def initialize(self) -> BatchSteps:
         """Make module, criterion, optimiser and callbacks anew."""
@@ -54,7 +57,41 @@ class BatchSteps(NeuralNet):
         self.closed_form_supported_ = supports(self.module_, self.criterion_)
         # While callbacks look at the batches of a training in closed form:
         self.closed_form_: ClosedForm | None = None
+        #: Two classes, several classes or several labels; None until it is known.
+        self.target_: TargetType | None = None
+        if isinstance(self.target_type, TargetType):
+            self.target_ = self.target_type
+        elif type(self.module_) is MLP and self.module_.widths[-1] == 1:
+            self.resolve_target(1)
         return self
+
+    def resolve_target(self, n_outputs: int, y: Labels | None = None) -> TargetType:
+        """The kind of the target, and the loss for it, once outputs are known.
+
+        Parameters
+        ----------
+        n_outputs : int
+            Number of logits that the module gives for each sample.
+        y : array or tensor of shape (n,) or (n, Q), default=None
+            Labels of some samples; without, several outputs mean classes.
+
+        Returns
+        -------
+        target : TargetType
+            Two classes, several classes, or several labels.
+        """
+        if self.target_ is None:
+            name = self.target_type
+            if name == "auto":
+                is_matrix = y is not None and len(y.shape) == 2 and y.shape[1] > 1
+                name = "multilabel-indicator" if is_matrix else "multiclass"
+                name = "binary" if n_outputs == 1 else name
+            self.target_ = target_type_of(str(name), n_outputs)
+            if isinstance(self.criterion_, Loss):
+                loss = self.criterion_.for_target(self.target_.name)
+                self.criterion_ = loss.to(self.device)
+                self.closed_form_supported_ = supports(self.module_, loss)
+        return self.target_
 
     @property
     def decision(self) -> Decision:
@@ -94,7 +131,9 @@ class BatchSteps(NeuralNet):
             # Copies: the closed form reuses its workspace.
             return {
                 "loss": torch.tensor(value),
-                "y_pred": logits[0].clone(),
+                "y_pred": logits[0].mT.clone()
+                if logits.dim() > 2
+                else logits[0].clone(),
                 "statistics": S,
             }
         logits = self.infer(X, **fit_params)
@@ -120,19 +159,26 @@ class BatchSteps(NeuralNet):
 
     def chunk(self, X: Input, y: Labels) -> Chunk:
         """A batch as the closed form takes it."""
-        y, weight = self._labels(y, X)
+        like = torch.empty(0, dtype=self.dtype_, device=self.device_)
+        classes = self._classes(like, y, X)
         samples: Any = X["X"] if isinstance(X, dict) else X
-        _, y, weight = align(torch.empty(len(y), dtype=self.dtype_), y, weight)
         if not issparse(samples):
             dense = self.module_.standardize(self._as_input(samples))
-            return Chunk.of(dense, y, weight)
+            return Chunk(dense, dense.mT, classes, classes.n)
         mean, scale = (
             None if values is None else values.view(1, 1, -1)
             for values in (self.module_.mean, self.module_.scale)
         )
-        matrix = samples.astype(to_numpy(y).dtype, copy=False)
+        matrix = samples.astype(to_numpy(like).dtype, copy=False)
         stack = SparseStack([matrix], mean, scale)
-        return Chunk.of_sparse(stack, ClassWeights.of(y, weight))
+        return Chunk.of_sparse(stack, classes)
+
+    def _classes(self, like: Tensor, y: Labels, X: Input | None) -> AnyWeights:
+        """Labels and weights of a batch, as losses take them."""
+        labels, weight = self._labels(y, X)
+        n_outputs = self.module_.widths[-1] if type(self.module_) is MLP else 1
+        target = self.target_ or self.resolve_target(n_outputs, labels)
+        return target.samples(labels, like, weight)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward pass of one batch, with the confusion matrix of its decisions."""
@@ -141,10 +187,11 @@ class BatchSteps(NeuralNet):
         with torch.no_grad():
             logits = self.infer(X, **fit_params)
             S = self._statistics(logits, y, X)
-            _, labels, weight = align(logits, *self._labels(y, X))
-            decided = self.decision.is_positive(logits).to(logits.dtype)
+            labels, weight = self._labels(y, X)
+            target = self.resolve_target(_n_outputs(logits), labels)
             with full_precision(logits.device):
-                counts = torch.stack(confusion(decided, 1 - decided, labels, weight))
+                samples = target.samples(labels, logits, weight)
+                counts = target.counts(self.metric, logits, samples, self.decision)
         loss = torch.tensor(self._loss_of(S))
         return {"loss": loss, "y_pred": logits, "statistics": S, "counts": counts}
 
@@ -159,32 +206,42 @@ class BatchSteps(NeuralNet):
 
         A subclass that changes it is trained on what it returns, by autograd.
         """
-        logits, y, weight = align(y_pred, *self._labels(y_true, X))
+        y, weight = self._labels(y_true, X)
+        target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
-            return self._foreign_loss(logits, y, weight)
+            return self._foreign_loss(y_pred, y, weight)
+        samples = target.samples(y, at_least_single(y_pred), weight)
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
-            return self.criterion_.of_batch(logits, ClassWeights.of(y, weight))
+            return self.criterion_.apply_steps(target.align(y_pred), samples).squeeze(0)
 
     @torch.no_grad()
     def _statistics(self, logits: Tensor, y: Labels, X: Input) -> AnyStatistics:
         """What the loss sums over the samples of a batch."""
-        logits, y, weight = align(logits, *self._labels(y, X))
+        y, weight = self._labels(y, X)
+        target = self.resolve_target(_n_outputs(logits), y)
         if not isinstance(self.criterion_, Loss):
             # All that can be summed of a foreign criterion is its mean over the batch.
             loss = self._foreign_loss(logits, y, weight)
             return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
         with full_precision(logits.device):
-            samples = ClassWeights.of(y, weight)
-            return self.criterion_.statistics(logits.unsqueeze(0), samples)[0]
+            samples = target.samples(y, at_least_single(logits), weight)
+            return self.criterion_.statistics(target.align(logits), samples)[0]
 
     def _loss_of(self, S: AnyStatistics) -> float:
         """The loss that belongs to the statistics."""
         if isinstance(self.criterion_, Loss):
-            return float(self.criterion_.value_and_grad(S)[0])
+            return float(np.squeeze(self.criterion_.value_and_grad(S)[0]))
         assert isinstance(S, Tensor)
         return float(ratio(*S.tolist()))
 
     def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        target = self.resolve_target(_n_outputs(logits), y)
+        if target.name == "binary":
+            logits, y, weight = align(logits, y, weight)
+        elif target.name == "multiclass":  # As torch's own losses expect classes.
+            y = y.to(torch.int64)
+        else:
+            y = y.to(logits.dtype)
         if weight is None:
             return self.criterion_(logits, y)
         if "sample_weight" in inspect.signature(self.criterion_.forward).parameters:
@@ -195,7 +252,7 @@ class BatchSteps(NeuralNet):
         )
 
     def infer(self, x: Input, **fit_params: Any) -> Tensor:
-        """Logits of shape (n,) for one batch."""
+        """Logits of shape (n,), or (n, C) for C classes or labels, of one batch."""
         if isinstance(x, dict):
             x = dict(x)
             weight = x.pop("sample_weight", None)
@@ -209,10 +266,11 @@ class BatchSteps(NeuralNet):
         logits = super().infer(self._as_input(x), **fit_params)
         if logits.dim() == 2 and logits.shape[1] == 1:
             logits = logits.squeeze(1)
-        if logits.dim() != 1:
+        if logits.dim() not in (1, 2):
             raise ValueError(
                 "The module must give one logit for each sample, of shape (n,) or "
-                f"(n, 1); got {tuple(logits.shape)}."
+                "(n, 1), or one for each class or label, of shape (n, C); got "
+                f"{tuple(logits.shape)}."
             )
         return at_least_single(logits)
 
@@ -237,3 +295,7 @@ class BatchSteps(NeuralNet):
         if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
             return x
         return x.to(self.dtype_) if x.is_floating_point() else x
+
+
+def _n_outputs(logits: Tensor) -> int:
+    return logits.shape[1] if logits.dim() == 2 else 1

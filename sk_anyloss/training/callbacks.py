@@ -74,15 +74,17 @@ class SetLearningRate(Callback):
         A constant rate is left to the optimiser.
     total : int, default=1
         Number of epochs of the training.
+    start : int, default=0
+        How many of them lie behind, in an earlier part of the training.
     """
 
-    def __init__(self, lr: LearningRate = 0.01, total: int = 1) -> None:
-        self.lr, self.total = lr, total
+    def __init__(self, lr: LearningRate = 0.01, total: int = 1, start: int = 0) -> None:
+        self.lr, self.total, self.start = lr, total, start
         self.epoch_ = 0
 
     def on_train_begin(self, net: NeuralNet, **kwargs: object) -> None:
-        """Start at the first epoch."""
-        self.epoch_ = 0
+        """Start at the first epoch of this part."""
+        self.epoch_ = self.start
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: object) -> None:
         """Set the rate of the epoch."""
@@ -106,8 +108,9 @@ class StopOnScore(Callback):
     """Stop when the validation metric has stopped rising, and restore the best weights.
 
     On few held-out samples a metric of hard decisions often stays the same while the
-    network learns. So an epoch also counts as an improvement if the metric is no worse
-    and the validation loss has fallen. Without validation samples it does nothing.
+    network learns. So an epoch is also the best one if the metric is no worse and the
+    validation loss has fallen, and training goes on while that loss reaches new lows.
+    Without validation samples it does nothing.
 
     Parameters
     ----------
@@ -150,6 +153,7 @@ class StopOnScore(Callback):
         self.best_score_, self.best_loss_ = -np.inf, np.inf
         self.best_epoch_: int | None = None
         self.best_weights_: dict[str, Tensor] | None = None
+        self.lowest_loss_ = np.inf
         self.misses_ = 0
 
     def on_epoch_end(
@@ -166,9 +170,12 @@ class StopOnScore(Callback):
             self.best_score_, self.best_loss_ = score, loss
             self.best_epoch_ = epoch["epoch"]
             self.best_weights_ = deepcopy(net.module_.state_dict())
+            self.lowest_loss_ = min(loss, self.lowest_loss_)
             self.misses_ = 0
             return
         self.misses_ += 1
+        if loss < self.lowest_loss_ - self.tol:
+            self.lowest_loss_, self.misses_ = loss, 0
         if self.misses_ >= self.patience:
             if net.verbose:
                 print(f"No improvement for {self.patience} epochs: stopped.")

@@ -12,11 +12,8 @@ from skorch.dataset import unpack_data
 from skorch.history import History
 from skorch.utils import to_numpy
 
-from sk_anyloss.losses.base import align
-from sk_anyloss.metrics import get_metric, metric_name
-from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics import metric_name
 from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
-from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.training.batch_steps import BatchSteps
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.iterator import Batches
@@ -72,7 +69,7 @@ class EpochSteps(BatchSteps):
             step = step_fn(batch, **kw)
             if whole is not None:
                 Xi, yi = unpack_data(batch)
-                whole.append(align(step["y_pred"], *self._labels(yi, Xi)))
+                whole.append((step["y_pred"], *self._labels(yi, Xi)))
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
             self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
             self.notify("on_batch_end", batch=batch, training=training, **step)
@@ -84,7 +81,8 @@ class EpochSteps(BatchSteps):
             return
         score: float | None = None
         if "counts" in totals:
-            score = float(get_metric(self.metric)(*totals["counts"]))
+            assert self.target_ is not None  # Known since the first batch.
+            score = self.target_.score(self.metric, totals["counts"])
             if not math.isfinite(score):
                 raise not_finite(metric_name(self.metric), totals["counts"])
         loss = self._loss_of(totals["statistics"])
@@ -93,7 +91,8 @@ class EpochSteps(BatchSteps):
     def _needs_all_logits(self) -> bool:
         """Whether loss or metric do not follow from sums over samples."""
         additive = getattr(self.criterion_, "is_additive", True)
-        return not additive or isinstance(get_metric(self.metric), Curve)
+        is_curve = self.target_ is not None and self.target_.is_curve(self.metric)
+        return not additive or is_curve
 
     @torch.no_grad()
     def _loss_and_score(self, batches: list[Any]) -> tuple[float, float]:
@@ -106,9 +105,9 @@ class EpochSteps(BatchSteps):
         loss = self._loss_of(self._statistics(logits, y, {"sample_weight": weight}))
         weight = None if weight is None else to_numpy(weight)
         logits, y = to_numpy(logits), to_numpy(y)
-        return loss, evaluate_logits(
-            self.metric, logits, y, weight, self.decision.offset
-        )
+        target = self.resolve_target(1 if logits.ndim == 1 else logits.shape[1], y)
+        score = target.evaluate(self.metric, logits, y, weight, self.decision)
+        return loss, score
 
     def record_epoch(
         self, prefix: str, n_batches: int, loss: float, score: float | None = None

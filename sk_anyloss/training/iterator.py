@@ -161,7 +161,13 @@ class Batches:
             group = Group(np.asarray(y), self.rng, index, weight, *inputs)
             width = max(module.widths[1:])
             self._stacked = StackedBatches(
-                source, [group], len(self), width, dtype, device
+                source,
+                [group],
+                len(self),
+                width,
+                dtype,
+                device,
+                max(module.widths[-1], 2),
             )
         return self._stacked
 

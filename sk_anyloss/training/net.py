@@ -1,4 +1,4 @@
-"""The skorch net: trains any torch module that gives one logit for each sample."""
+"""The skorch net: trains any torch module that gives logits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from torch.utils.data import Dataset
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.metrics import Metric
-from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.training.batch_steps import Input
 from sk_anyloss.training.callbacks import QuietPrintLog
 from sk_anyloss.training.data.batches import resolve_batch_size
@@ -36,6 +35,7 @@ from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
 from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.target_types import TargetType
 from sk_anyloss.training.threads import single_thread
 
 __all__ = ["AnyLossNet", "Data"]
@@ -74,10 +74,11 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
     """A skorch net that trains any torch module for a confusion-matrix metric.
 
     The module takes a batch and gives one logit for each sample, of shape (n,) or
-    (n, 1). Labels are 0 and 1. Batches are sliced and stratified; loss and metric of an
-    epoch come from statistics summed over it, never from averages of batches; a
-    validation set, if
-    ``train_split`` makes one, is scored by the metric as ``valid_score``.
+    (n, 1), for labels 0 and 1; logits of shape (n, C) for classes 0 to C - 1; or logits
+    of shape (n, Q) for several labels, which are then a matrix of 0 and 1. Batches are
+    sliced and stratified; loss and metric of an epoch come from statistics summed over
+    it, never from averages of batches; a validation set, if ``train_split`` makes one,
+    is scored by the metric as ``valid_score``.
 
     Parameters
     ----------
@@ -85,9 +86,11 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         A class or an instance, of which a copy is trained. If its ``forward`` has a
         parameter ``sample_weight``, it is given the weights of the batch.
     metric : str or callable, default='f1'
-        What to train for and to score by.
+        What to train for and to score by. A metric of two classes means its macro
+        average if there are several classes or labels.
     threshold : float, default=0.5
-        Probability above which the positive class is predicted.
+        Probability above which the positive class, or a label, is predicted. Of
+        several classes, the most probable one is.
     criterion : torch.nn.Module, default=AnyLoss
         The loss, on logits. ``AnyLoss`` is given ``metric`` and ``threshold``; its
         other parameters are set in skorch's way, as in ``criterion__step='linear'``.
@@ -101,6 +104,10 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         As in :func:`sk_anyloss.training.data.batches.resolve_batch_size`.
     train_split : callable or None, default=None
         How to split off a validation set; ``skorch.dataset.ValidSplit`` for one.
+    target_type : str, default='auto'
+        What the logits stand for: ``'binary'``, ``'multiclass'`` or
+        ``'multilabel-indicator'``; by default, what their shape and that of the labels
+        say.
     random_state : int or None, default=None
         Seed of the order of samples. The module's own initial weights come from
         wherever the module takes them.
@@ -137,6 +144,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         iterator_train: Callable[..., Iterable[Any]] = Batches,
         iterator_valid: Callable[..., Iterable[Any]] = Batches,
         train_split: Callable[..., Any] | None = None,
+        target_type: str | TargetType = "auto",
         random_state: int | None = None,
         verbose: int = 0,
         **kwargs: Any,
@@ -156,6 +164,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         )
         self.metric = metric
         self.threshold = threshold
+        self.target_type = target_type
         self.random_state = random_state
 
     def get_default_callbacks(self) -> list[tuple[str, Any]]:
@@ -164,8 +173,9 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The labels, 0 and 1."""
-        return np.array([0, 1])
+        """The classes, 0 to C - 1, or the positions of the labels."""
+        target: TargetType | None = getattr(self, "target_", None)
+        return np.arange(2 if target is None else max(target.n_outputs, 2))
 
     def initialize(self) -> AnyLossNet:
         """Make module, criterion, optimiser and callbacks anew."""
@@ -236,17 +246,29 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         return max(width, *self.module_.widths[start:])
 
     def check_data(self, X: Data, y: ArrayLike | None = None) -> None:
-        """Refuse labels other than 0 and 1."""
+        """Refuse labels that are neither classes from 0 on nor a matrix of 0 and 1."""
         super().check_data(X, y)
         if y is None or is_dataset(X):
             return
-        labels = to_numpy(y)
-        if get_dim(y) != 1 or not ((labels == 0) | (labels == 1)).all():
-            labels = np.unique(labels)
+        labels, dim = to_numpy(y), get_dim(y)
+        target: TargetType | None = getattr(self, "target_", None)
+        is_binary = ((labels == 0) | (labels == 1)).all()
+        has_one_output = target is not None and target.name == "binary"
+        if dim == 2 and labels.shape[1] > 1 and not has_one_output:
+            is_valid = is_binary
+        elif dim == 1 and not has_one_output:
+            is_number = np.issubdtype(labels.dtype, np.number)
+            is_valid = is_binary or (
+                is_number and ((labels >= 0) & (labels == np.floor(labels))).all()
+            )
+        else:
+            is_valid = dim == 1 and is_binary
+        if not is_valid:
             raise ValueError(
-                "AnyLossNet needs labels 0 and 1 in one dimension, got the values "
-                f"{labels[:5].tolist()} in {get_dim(y)}; AnyLossClassifier takes any "
-                "two labels."
+                "AnyLossNet needs labels 0 and 1 for a module with one output, classes "
+                "0 to C - 1 for one with C outputs, or a matrix of 0 and 1 for several "
+                f"labels; got the values {np.unique(labels)[:5].tolist()} in {dim} "
+                "dimensions. AnyLossClassifier takes any labels."
             )
 
     def fit(
@@ -262,7 +284,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         X : array, tensor, sparse matrix, dict of these, or dataset
             The samples.
         y : array or tensor of shape (n,), default=None
-            Labels, 0 or 1; None if X is a dataset that has them.
+            Labels, 0 or 1, or classes, 0 to C - 1, or a matrix (n, Q) of 0 and 1;
+            None if X is a dataset that has them.
         sample_weight : array or tensor of shape (n,), default=None
             Weights of the samples.
 
@@ -281,16 +304,18 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
     def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
         """Warn if all samples get one decision, though they are of both classes."""
         dataset: Any = X if is_dataset(X) else self.get_dataset(X, y)
-        decisions: set[bool] = set()
+        if self.target_ is None or self.target_.name == "multilabel-indicator":
+            return
+        decisions: set[int] = set()
         labels: set[float] = set()
         with self._threads():
             for batch in self.get_iterator(dataset, training=False):
-                logits = self.evaluation_step(batch)
-                decisions.update(self.decision.is_positive(logits).unique().tolist())
+                logits = to_numpy(self.evaluation_step(batch))
+                decisions.update(np.unique(self._decide(logits)).tolist())
                 labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
-                if len(decisions) == 2:
+                if len(decisions) > 1:
                     return
-        if len(decisions) == 1 and len(labels) == 2:
+        if len(decisions) == 1 and len(labels) > 1:
             gentler = ""
             if self.criterion is AnyLoss:
                 gentler = (
@@ -361,6 +386,13 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.criterion = self.criterion_ = criterion.to(self.device)
         self.closed_form_supported_ = supports(self.module_, criterion)
 
+    def _decide(self, logits: np.ndarray) -> np.ndarray:
+        """Classes, or labels, of logits."""
+        is_label = self.target_ is not None and self.target_.name != "multiclass"
+        if logits.ndim == 1 or is_label:
+            return self.decision.is_positive(logits).astype(int)
+        return logits.argmax(axis=1)
+
     def fit_loop(
         self,
         X: Data,
@@ -373,6 +405,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.check_data(X, y)
         self.check_training_readiness()
         train, valid = self.get_split_datasets(X, y, **fit_params)
+        if self.target_ is None and type(self.module_) is MLP:
+            self.resolve_target(self.module_.widths[-1], getattr(train, "y", None))
         run = Run(self, train, valid, fit_params)
         gradients = StepByStep(run)
         self.stopped_ = self.interrupted_ = False
@@ -396,7 +430,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         return self
 
     def logits(self, X: Data) -> np.ndarray:
-        """Logits of shape (n,), computed in chunks of samples."""
+        """Logits of shape (n,) or (n, C), computed in chunks of samples."""
         self.check_is_fitted(["module_"])
         dataset: Any = X if is_dataset(X) else self.get_dataset(X)
         # Results that stay between chunks would keep their memory from being reused.
@@ -406,31 +440,40 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             for batch in self.get_iterator(dataset, training=False):
                 part = to_numpy(self.evaluation_step(batch))
                 if found is None:
-                    found = np.empty(len(dataset), dtype=part.dtype)
+                    shape = (len(dataset), *part.shape[1:])
+                    found = np.empty(shape, dtype=part.dtype)
                 start, stop = stop, stop + len(part)
                 found[start:stop] = part
         return np.empty(0) if found is None else found[:stop]
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Scores of shape (n, 2): sigmoid(-logit), sigmoid(logit).
+        """Scores of shape (n, 2), (n, C) or (n, Q), of classes or labels.
 
-        They rank the samples and sum to one, but training on a metric does not make
-        calibrated probabilities of them.
+        They rank the samples, and those of classes sum to one, but training on a metric
+        does not make calibrated probabilities of them.
         """
-        logits = torch.from_numpy(self.logits(X))
-        return torch.stack((-logits, logits), dim=1).sigmoid().numpy()
+        logits = self.logits(X)
+        return self._target_for(logits).probabilities(logits)
+
+    def _target_for(
+        self, logits: np.ndarray, y: np.ndarray | None = None
+    ) -> TargetType:
+        return self.resolve_target(1 if logits.ndim == 1 else logits.shape[1], y)
 
     def predict(self, X: Data) -> np.ndarray:
-        """Labels, 0 or 1: whether the score is above the threshold."""
-        return self.decision.is_positive(self.logits(X)).astype(int)
+        """Classes, 0 or 1 by the threshold or 0 to C - 1, or a matrix of labels."""
+        logits = self.logits(X)
+        self._target_for(logits)
+        return self._decide(logits)
 
     def score(
         self, X: Data, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """The metric of the decisions on X."""
         weight = None if sample_weight is None else np.asarray(sample_weight)
-        logits, offset = self.logits(X), self.decision.offset
-        return evaluate_logits(self.metric, logits, to_numpy(y), weight, offset)
+        logits, labels = self.logits(X), to_numpy(y)
+        target = self._target_for(logits, labels)
+        return target.evaluate(self.metric, logits, labels, weight, self.decision)
 
 
 def _with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:

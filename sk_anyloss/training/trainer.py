@@ -13,7 +13,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -74,6 +74,13 @@ class Task:
         If 1, prints a line an epoch.
     seed : int, default=0
         Tasks with the same one, on the same samples, see the same batches.
+    warm_up : int, default=0
+        How many epochs are trained on another loss before the others.
+    warm_up_criterion : torch.nn.Module, default=None
+        That loss.
+    schedule : tuple of two ints, default=None
+        Epochs that lie behind, and all epochs, for the learning rate; by default 0 and
+        ``epochs``.
     """
 
     net: AnyLossNet
@@ -89,6 +96,27 @@ class Task:
     early_stopping: EarlyStopping
     verbose: int = 0
     seed: int = 0
+    warm_up: int = 0
+    warm_up_criterion: nn.Module | None = None
+    schedule: tuple[int, int] | None = None
+
+    def parts(self) -> list[Task]:
+        """The parts of the training: on another loss first, if there is a warm-up."""
+        if not self.warm_up or self.warm_up_criterion is None:
+            return [self]
+        first = replace(
+            self,
+            criterion=self.warm_up_criterion,
+            epochs=self.warm_up,
+            held_out=None,
+            warm_up=0,
+            schedule=(0, self.epochs),
+        )
+        rest = self.epochs - self.warm_up
+        then = replace(
+            self, epochs=rest, warm_up=0, schedule=(self.warm_up, self.epochs)
+        )
+        return [first, then]
 
     @property
     def outcome(self) -> float:
@@ -118,7 +146,8 @@ class Task:
         stop, set_rate = callbacks["early_stopping"], callbacks["learning_rate"]
         stop.patience = self.early_stopping.patience
         stop.tol = self.early_stopping.tol
-        set_rate.lr, set_rate.total = self.lr, self.epochs
+        set_rate.lr = self.lr
+        set_rate.start, set_rate.total = self.schedule or (0, self.epochs)
 
 
 def train(tasks: Sequence[Task]) -> None:
@@ -132,6 +161,16 @@ def train(tasks: Sequence[Task]) -> None:
         An interruption ends the training of all of them; a net that is the only one
         keeps what it has learned.
     """
+    parts = [task.parts() for task in tasks]
+    warm_ups = [own[0] for own in parts if len(own) == 2]
+    if warm_ups:
+        _train_part(warm_ups)
+    if len(tasks) > 1 or not tasks[0].net.interrupted_ or not warm_ups:
+        _train_part([own[-1] for own in parts])
+
+
+def _train_part(tasks: Sequence[Task]) -> None:
+    """Train the nets of all tasks on one loss each."""
     if len(tasks) == 1:
         _train_alone(tasks[0])
         return
@@ -317,6 +356,7 @@ def _train_together(groups: list[list[Task]]) -> None:
         len(tasks) * max(first.net.module_.widths[1:]),
         first.net.module_.layers[0].weight.dtype,
         first.net.device_,
+        max(first.net.module_.widths[-1], 2),
     )
     runs = []
     for task in tasks:

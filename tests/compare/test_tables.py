@@ -107,9 +107,14 @@ SAMPLES = "a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(20))
         (csv_file("a,y\n1,1\n1,0\n"), {"target": "y"}, "no column left"),
         (csv_file(""), {"target": "y"}, "cannot be read: No columns"),
         (
-            csv_file("a,y\n" + "".join(f"{i % 3},c{i % 50}\n" for i in range(100))),
+            csv_file("a,y\n" + "".join(f"{i % 3},c{i}\n" for i in range(501))),
             {"target": "y"},
-            "has 50 classes.*and 42 more; name the positive class with --positive",
+            "has 501 classes.*and 493 more, and at most 500 .*--positive",
+        ),
+        (
+            csv_file("a,y\n" + "".join(f"{i % 3},{i}\n" for i in range(501))),
+            {"target": "y"},
+            "continuous: 501 distinct numbers from 0 to 500; turn it into classes",
         ),
         (
             csv_file("a,y\n" + "".join(f"{i % 3},{i / 7}\n" for i in range(100))),

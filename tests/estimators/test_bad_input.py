@@ -99,13 +99,13 @@ def test_a_metric_that_cannot_be_used_is_named(metric, loss):
     ("y", "message"),
     [
         (np.zeros(40), r"only one class"),
-        (np.arange(40) % 3, r"Only binary classification is supported.*multiclass"),
         (np.linspace(0, 1, 40), r"Unknown label type: continuous"),
         (Y[:30], r"inconsistent numbers of samples"),
-        (np.column_stack([Y, Y]), r"1d array"),
+        (np.column_stack([Y, Y + 2]), r"must be a matrix of 0 and 1.*\[0, 1, 2, 3\]"),
+        (np.zeros((40, 2, 2)), r"dim|1d array"),
         (np.where(np.arange(40) == 0, np.nan, Y), r"NaN"),
     ],
-    ids=["one class", "three classes", "continuous", "too short", "two columns", "nan"],
+    ids=["one class", "continuous", "too short", "two columns", "three axes", "nan"],
 )
 def test_labels(y, message):
     with pytest.raises(ValueError, match=message):

@@ -21,6 +21,7 @@ from sk_anyloss.losses import (
 )
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics import get_metric, metric_names
+from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.differentiable import check_metric
 from tests.losses.losses_to_test import ALL_LOSSES, FAMILY, KINDS, OTHERS
 
@@ -143,7 +144,7 @@ def test_gradient_does_not_vanish_in_float32(metric):
         others = torch.tensor([0.4, -0.4, 0.4, -0.4]).expand(4, 4)
         z = torch.cat((far, others), dim=1).requires_grad_()
         y = torch.tensor([label, 0, 1, 1, 0])
-        AnyLoss(metric, Sigmoid(73))(z, y).sum().backward()
+        sum(AnyLoss(metric, Sigmoid(73))(each, y) for each in z).backward()
         # A descent step raises the logits of positives and lowers those of negatives.
         assert (z.grad[:, 0] < 0 if label else z.grad[:, 0] > 0).all()
 
@@ -185,10 +186,11 @@ def test_integer_weights_equal_repeated_samples_in_any_order(loss, seed):
 
 def test_leading_axes_are_separate_models():
     z, y, w = batch(8)
-    stacked = torch.stack((z, z + 0.1, -z))
+    stacked, samples = torch.stack((z, z + 0.1, -z)), ClassWeights.of(y, w)
     for loss in KINDS:
         expected = torch.stack([loss(each, y, w) for each in stacked])
-        torch.testing.assert_close(loss(stacked, y, w), expected, msg=str(loss))
+        found = loss.of_batch(stacked, samples)
+        torch.testing.assert_close(found, expected, msg=str(loss))
 
 
 def test_loss_of_several_thresholds_is_the_mean():
@@ -296,7 +298,11 @@ def test_shapes_and_labels_are_validated():
     with pytest.raises(ValueError, match="Labels must be 0 or 1"):
         loss(z, 2 * y - 1)
     with pytest.raises(ValueError, match="one logit per sample"):
-        loss(torch.zeros(12, 2), y)
+        loss(torch.zeros(11), y)
+    with pytest.raises(ValueError, match=r"of shape \(n, C\) with y of shape"):
+        loss(torch.zeros(11, 2), y)
+    with pytest.raises(ValueError, match=r"got \(2, 2, 2\)"):
+        loss(torch.zeros(2, 2, 2), y)
     with pytest.raises(ValueError, match="one entry per sample"):
         loss(z, y, torch.ones(3))
 

@@ -3,10 +3,12 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
-from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid
+from sk_anyloss.losses import BCE, AnyLoss, Hybrid, MulticlassAnyLoss
+from sk_anyloss.losses.stacked import stack_losses
+from sk_anyloss.losses.steps import Identity, Linear, LogitSigmoid, Sigmoid, get_step
 from sk_anyloss.metrics import CostMatrix, matrix_metric
 from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.multilabel import label_metric
 
 N = 40
 METRICS = [
@@ -98,6 +100,92 @@ def test_statistics_of_parts_add_up_and_models_in_a_stack_keep_apart():
         np.testing.assert_allclose(out[k].T, single.grad, rtol=1e-10, atol=1e-13)
 
 
+def test_one_logit_stands_for_two_classes():
+    logits, y, weight = samples(2)
+    z = (logits[:, 1] - logits[:, 0]).detach()[None]
+    both = ClassWeights.of(y.double(), weight)
+    found = []
+    for loss in (MulticlassAnyLoss("f1[1]", Sigmoid(73)), AnyLoss("f1", Sigmoid(73))):
+        S, cache = loss.statistics(z, both)
+        value, grad = loss.value_and_grad(S)
+        out = torch.empty_like(z)
+        loss.backward(cache, grad, both, out)
+        found.append((np.ravel(value), out))
+    np.testing.assert_allclose(*(value for value, _ in found), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(*(out for _, out in found), rtol=1e-9, atol=1e-14)
+
+
+def linear(p):
+    """Three segments, as the linear step at 0.5 has them."""
+    inner, outer = 1.6 * p - 0.3, torch.where(p < 0.5, 0.4 * p, 0.6 + 0.4 * p)
+    return torch.where((p - 0.5).abs() < 0.25, inner, outer)
+
+
+ONE_AGAINST_REST = {
+    "linear": linear,
+    "uniform": lambda p: ((p - 0.5) / 0.5 + 0.5).clamp(0, 1),
+    "cosine": lambda p: get_step("cosine")(p),
+}
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "mcc_weighted", "jaccard_micro"])
+@pytest.mark.parametrize("step", ONE_AGAINST_REST)
+def test_steps_of_one_probability_decide_each_class_against_the_rest(metric, step):
+    logits, y, weight = samples(3)
+    is_class = one_hot(y, 3).double()
+    h = ONE_AGAINST_REST[step](logits.softmax(1))
+    parts = [(1 - is_class) * (1 - h), (1 - is_class) * h]
+    parts += [is_class * (1 - h), is_class * h]
+    expected = 1 - label_metric(metric).of_counts(*(weight @ part for part in parts))
+    loss = AnyLoss(metric, step).for_target("multiclass")(logits, y, weight)
+    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=1e-12)
+    (found,) = torch.autograd.grad(loss, logits)
+    (grad,) = torch.autograd.grad(expected, logits)
+    np.testing.assert_allclose(found, grad, rtol=1e-9, atol=1e-12)
+
+
+STACKS = {
+    "L": [AnyLoss("f1", Sigmoid(5)), AnyLoss("f1", Sigmoid(40))],
+    "metrics": [AnyLoss("f1"), AnyLoss("mcc")],
+    "beta": [AnyLoss("f1", LogitSigmoid(1)), AnyLoss("f1", LogitSigmoid(3))],
+    "kinds": [BCE(), AnyLoss("f1_weighted")],
+    "delta": [AnyLoss("f1", Linear(0.1)), AnyLoss("f1", Linear(0.3), 0.4)],
+    "hybrid": [Hybrid("f1", Sigmoid(5)), Hybrid("f1", Sigmoid(9))],
+}
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("name", STACKS)
+def test_a_stack_computes_what_its_losses_compute_apart(name, groups):
+    losses = [loss.for_target("multiclass") for loss in STACKS[name]] * groups
+    data = [samples(3, seed)[1:] for seed in range(groups)]
+    rng = np.random.default_rng(7)
+    logits = torch.from_numpy(rng.normal(size=(len(losses), 3, N)))
+    each = [ClassWeights.of_classes(y, 3, logits, w) for y, w in data]
+    tables, targets = zip(*((s.table, s.target) for s in each), strict=True)
+    together = ClassWeights(torch.cat(tables), torch.cat(targets))
+    stacked = stack_losses(losses, groups, logits)
+    S, cache = stacked.statistics(logits, together)
+    values, grad = stacked.value_and_grad(stacked.average(stacked.reduce(S)))
+    out = torch.empty_like(logits)
+    stacked.backward(cache, grad, together, out)
+    for k, loss in enumerate(losses):
+        z = logits[k].T.clone().requires_grad_()
+        value = loss(z, *data[k // 2])
+        value.backward()
+        assert values[k] == pytest.approx(value.item(), rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(out[k].T, z.grad, rtol=1e-10, atol=1e-13)
+
+
+def test_the_moving_average_is_kept_by_the_loss_that_is_called_and_reset():
+    averaged, plain = AnyLoss("f1", Sigmoid(5), decay=0.9), AnyLoss("f1", Sigmoid(5))
+    first, second = samples(3, 0), samples(3, 1)
+    assert averaged(*first).item() == pytest.approx(plain(*first).item(), abs=1e-12)
+    assert averaged(*second).item() != pytest.approx(plain(*second).item(), abs=1e-6)
+    averaged.reset()
+    assert averaged(*second).item() == pytest.approx(plain(*second).item(), abs=1e-12)
+
+
 def test_a_weight_of_two_is_the_sample_twice():
     logits, y, _ = samples(3)
     loss, twice = MulticlassAnyLoss("mcc"), torch.ones(N)
@@ -155,6 +243,10 @@ def test_it_trains_a_network_in_a_plain_torch_loop():
     ("make", "message"),
     [
         (lambda: MulticlassAnyLoss("f1", "linear"), "one class against the rest"),
+        (
+            lambda: AnyLoss("mcc", "linear").for_target("multiclass"),
+            "one class against the rest, which only averages",
+        ),
         (
             lambda: MulticlassAnyLoss()(torch.zeros(3), torch.zeros(3)),
             r"shape \(n, C\)",

@@ -53,8 +53,14 @@ def test_the_trusted_names_are_those_that_models_need(tmp_path):
     # What prepares the columns does not depend on the method.
     mixed = frame.assign(**columns_of_every_kind(n))
     needed = set()
-    for X, names in ((frame.to_numpy(), methods), (mixed, ["logistic"])):
-        found = sk_anyloss.compare.compare(X, y, methods=names, folds=2)
+    several = WORDS[np.arange(n) % 3]
+    trees = ["histgb", "balanced_forest", "easy_ensemble", "rusboost"]
+    for X, target, names in (
+        (frame.to_numpy(), y, methods),
+        (mixed, y, ["logistic"]),
+        (frame.to_numpy(), several, trees),
+    ):
+        found = sk_anyloss.compare.compare(X, target, methods=names, folds=2)
         for name in names:
             needed |= nodes_in(found.save(tmp_path / name, name))
     assert needed == set(sk_anyloss.compare.trusted_names())

@@ -5,12 +5,13 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.search import runner as runner_module
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,
-    positive_margin,
+    margin_of,
     run_trials,
 )
 
@@ -31,7 +32,9 @@ def make_runner(metric="f1", **options):
         "time_budget": None,
         "verbose": 0,
     }
-    return Runner(DATA.out_of_fold(1, metric), **{**defaults, **options})
+    return Runner(
+        DATA.out_of_fold(Labels.of(DATA.y), metric), **{**defaults, **options}
+    )
 
 
 def run(runner, *candidates):
@@ -47,7 +50,7 @@ def test_a_trial_is_the_candidate_fitted_on_each_fold():
         margins = np.split(trial.log_odds, len(FOLDS))[i]
         expected = alone.decision_function(X[test])
         np.testing.assert_allclose(margins, expected, rtol=1e-6, atol=1e-6)
-        assert positive_margin(trial.models[i], X[test]) == pytest.approx(margins)
+        assert margin_of(trial.models[i], X[test]) == pytest.approx(margins)
 
 
 def test_only_candidates_on_cross_entropy_get_a_tuned_threshold():

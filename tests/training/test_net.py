@@ -10,6 +10,7 @@ import scipy.sparse
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
 from skorch import NeuralNet
 from skorch.callbacks import (
     BatchScoring,
@@ -116,10 +117,10 @@ def test_several_inputs_by_name(imbalanced):
     assert net.predict(inputs).shape == (300,)
 
 
-def test_the_module_must_give_one_logit(imbalanced):
+def test_the_module_must_give_logits_of_one_or_two_dimensions(imbalanced):
     X, y = imbalanced
     with pytest.raises(ValueError, match="one logit for each sample"):
-        AnyLossNet(nn.Linear(6, 2)).fit(X, y)
+        AnyLossNet(nn.Sequential(nn.Linear(6, 4), nn.Unflatten(1, (2, 2)))).fit(X, y)
 
 
 def test_weight_two_is_the_row_twice(imbalanced):
@@ -511,3 +512,61 @@ def test_a_network_of_ones_own_runs_on_all_threads(imbalanced):
         assert net.module_.seen == {3}
     finally:
         torch.set_num_threads(before)
+
+
+def several(n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 6)).astype("float32")
+    y = np.digitize(X[:, 0] + 0.3 * X[:, 1], np.linspace(-1, 1, n_classes - 1))
+    return X, y
+
+
+def test_a_module_with_an_output_for_each_class():
+    X, y = several()
+    torch.manual_seed(0)
+    net = AnyLossNet(
+        nn.Linear(6, 3),
+        metric="f1",
+        criterion__step=Sigmoid(L=10),
+        lr=0.05,
+        max_epochs=60,
+        train_split=ValidSplit(5, stratified=True),
+        random_state=0,
+    ).fit(X, y)
+    proba = net.predict_proba(X)
+    assert proba.shape == (300, 3)
+    assert net.classes_.tolist() == [0, 1, 2]
+    assert (net.predict(X) == proba.argmax(axis=1)).all()
+    expected = f1_score(y, net.predict(X), average="macro")
+    assert net.score(X, y) == pytest.approx(expected)
+    assert net.history[-1, "valid_score"] > 0.7
+    same = AnyLossNet(MLP(6, (), n_outputs=3), metric="f1", lr=0.05, max_epochs=60)
+    assert same.fit(X, y).score(X, y) > 0.7
+
+
+def test_a_module_with_an_output_for_each_label():
+    X, y = several()
+    Y = np.column_stack([y > 0, y > 1, X[:, 2] > 0]).astype(int)
+    for module in (nn.Linear(6, 3), MLP(6, (), n_outputs=3)):
+        for metric in ("f1_micro", "f1_samples"):
+            net = AnyLossNet(module, metric=metric, lr=0.1, max_epochs=40)
+            net.fit(X, Y)
+            assert net.predict(X).shape == net.predict_proba(X).shape == (300, 3)
+            average = metric.removeprefix("f1_")
+            expected = f1_score(Y, net.predict(X), average=average, zero_division=0)
+            assert net.score(X, Y) == pytest.approx(expected)
+            assert expected > 0.8
+
+
+def test_metrics_of_several_classes_and_torch_criteria():
+    X, y = several(5)
+    kappa = AnyLossNet(
+        nn.Linear(6, 5), metric="kappa_quadratic", lr=0.05, max_epochs=60
+    )
+    assert kappa.fit(X, y).score(X, y) > 0.7
+    torchs = AnyLossNet(
+        nn.Linear(6, 5), metric="mcc", criterion=nn.CrossEntropyLoss, lr=0.05
+    )
+    assert torchs.fit(X, y).score(X, y) > 0.5
+    with pytest.raises(ValueError, match="one of several classes or labels"):
+        AnyLossNet(nn.Linear(6, 1), metric="kappa_quadratic").fit(X, y > 1)

@@ -13,12 +13,11 @@ from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.results import ALSO
 from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
-from sk_anyloss.metrics import metric_names
+from sk_anyloss.metrics import matrix_metric_names, metric_names
 
 __all__ = ["run_compare"]
 
@@ -46,16 +45,19 @@ def _print_list() -> None:
         print(f"  {star} {name:<22} {get_method(name).title}")
     print("\nMetrics:\n  " + ", ".join(metric_names()))
     print("  and any f<beta> such as f0.5, or precision@recall>=0.8 and the like")
+    print("\nWith more than two classes also:\n  " + ", ".join(matrix_metric_names()))
+    print("  <metric>_macro, _weighted and _micro, which average over the classes,")
+    print("  and <metric>[<class>], one class against the rest")
 
 
 def _compare(options: argparse.Namespace) -> None:
     methods = options.methods
     if methods not in (None, "all"):
         methods = _split_names(methods)
-    also = ALSO if options.also is None else _split_names(options.also)
+    also = None if options.also is None else _split_names(options.also)
     check_methods(methods)
     check_options(
-        options.metric, also, folds=options.folds, repeats=options.repeats,
+        options.metric, also or (), folds=options.folds, repeats=options.repeats,
         seed=options.seed, n_jobs=options.jobs, time_limit=options.time_limit,
         rope=options.rope,
     )  # fmt: skip

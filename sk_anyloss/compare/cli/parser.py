@@ -21,6 +21,7 @@ are a ranking, a verdict with its probability, and a report as one HTML page.
   python -m sk_anyloss compare                                 built-in data
   python -m sk_anyloss compare data.csv --target churned       your own
   python -m sk_anyloss compare data.csv --target y --positive yes --metric gmean
+  python -m sk_anyloss compare data.csv --target kind          three and more classes
 
 The same command resumes a run that was stopped.
 """
@@ -80,7 +81,10 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help=".csv, .parquet or .npz files, or openml:<name or id>; none: built-in",
     )  # fmt: skip
     add("--target", help="the column to predict")
-    add("--positive", help="label of the positive class (the rarer of two)")
+    add(
+        "--positive",
+        help="label of the positive class, against all others (the rarer of two)",
+    )
     add("--groups", help="a column with the group of each sample; groups stay together")
     add(
         "--time",
@@ -99,7 +103,11 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
     """Which methods and metrics to compare, on which folds."""
     add = parser.add_argument
-    add("--metric", default="f1", help="the metric to compare by (f1); see --list")
+    add(
+        "--metric", default="f1",
+        help="the metric to compare by (f1, or f1_macro for more than two classes); "
+        "see --list",
+    )  # fmt: skip
     add(
         "--methods", default=None,
         help="comma-separated names of methods, or 'all'; see --list",

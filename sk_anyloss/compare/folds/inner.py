@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
 from sk_anyloss._compat import shuffled_group_folds
-from sk_anyloss.compare.folds.splits import Splits, forward_splits, have_both_classes
+from sk_anyloss.compare.folds.splits import Splits, forward_splits, have_classes
 
 __all__ = ["ForwardFolds", "GroupFolds", "InnerFolds"]
 
 
 class InnerFolds(BaseCrossValidator):
     """Folds for tuning, as many as possible such that every part has both classes.
+
+    Of more than two classes, the training samples have all and the validation samples
+    at least two.
 
     Groups are passed by scikit-learn's metadata routing, as ``groups`` of ``split``.
     For estimators without routing the attribute ``groups`` can be set before; it does
@@ -56,11 +59,12 @@ class InnerFolds(BaseCrossValidator):
             )
         for n_splits in range(self.n_splits, self.min_splits - 1, -1):
             splits = self._make_splits(n_splits, y, np.asarray(groups))
-            if splits and have_both_classes(splits, y):
+            if splits and have_classes(splits, y):
                 return splits
+        which = "both classes" if len(np.unique(y)) <= 2 else "enough classes"
         raise ValueError(
             "There are no folds to tune on in which training and validation samples "
-            f"have both classes: {self._requirement()}."
+            f"have {which}: {self._requirement()}."
         )
 
     def split(
@@ -76,7 +80,7 @@ class InnerFolds(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
             Not used.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels.
         groups : array-like of shape (n_samples,)
             Integers: groups, or ranks of points in time.
 

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss._compat import shuffled_group_folds
-from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.folds.splits import (
     Splits,
     encode_groups,
     forward_splits,
-    have_both_classes,
+    have_classes,
 )
 from sk_anyloss.compare.tables.table import Table
 
@@ -35,7 +35,8 @@ def make_splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Sp
     Returns
     -------
     splits : list of pairs of ndarray of int
-        Indices of the training and of the test samples; both have both classes.
+        Indices of the training and of the test samples; the former have all classes,
+        the latter at least two.
 
     Examples
     --------
@@ -44,13 +45,7 @@ def make_splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Sp
     >>> len(make_splits(built_in(), folds=5, repeats=2))
     10
     """
-    smallest = int(min(table.y.sum(), len(table.y) - table.y.sum()))
-    if folds > smallest:
-        raise TableError(
-            f"{folds} folds need at least {folds} samples of each class, and "
-            f"{table.name} has {smallest} of one; use --folds {max(smallest, 2)} or "
-            "fewer."
-        )
+    _check_class_sizes(table, folds)
     if table.time is not None:
         return _split_forward(table, table.time, folds, repeats)
     splits: Splits = []
@@ -61,12 +56,44 @@ def make_splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Sp
             continue
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
         splits += list(splitter.split(np.zeros(len(table.y)), table.y))
-    if not have_both_classes(splits, table.y):
+    if not have_classes(splits, table.y):
         raise TableError(
-            f"A fold of {table.name} has one class only, since the groups cannot "
-            "be split; use fewer folds."
+            f"A fold of {table.name} {_lacks(table)}, since the groups cannot be "
+            "split; use fewer folds."
         )
     return splits
+
+
+def _check_class_sizes(table: Table, folds: int) -> None:
+    """Refuse classes with fewer samples than folds, and say what to do."""
+    counts = table.class_counts
+    smallest = int(counts.min())
+    if folds <= smallest:
+        return
+    need = (
+        f"{folds} folds need at least {folds} samples of each class, and {table.name}"
+    )
+    if table.n_classes == 2:
+        raise TableError(
+            f"{need} has {smallest} of one; use --folds {max(smallest, 2)} or fewer."
+        )
+    small = [int(code) for code in np.argsort(counts, kind="stable")]
+    small = [code for code in small if counts[code] < folds]
+    shown = ", ".join(
+        f"{quote_some([table.classes[code]])} ({counts[code]})" for code in small[:8]
+    )
+    more = f" and {len(small) - 8} more" if len(small) > 8 else ""
+    remedy = "merge these classes with others or leave their samples out"
+    if smallest >= 2:
+        remedy = f"use --folds {smallest} or fewer, or {remedy}"
+    numbers = (int, float, np.number)
+    if len(small) > 20 and all(isinstance(c, numbers) for c in table.classes):
+        remedy += "; if the target is a quantity, turn it into a few classes first"
+    raise TableError(f"{need} has fewer of {shown}{more}; {remedy}.")
+
+
+def _lacks(table: Table) -> str:
+    return "has one class only" if table.n_classes == 2 else "lacks a class"
 
 
 def _split_forward(table: Table, times: np.ndarray, folds: int, repeats: int) -> Splits:
@@ -76,13 +103,13 @@ def _split_forward(table: Table, times: np.ndarray, folds: int, repeats: int) ->
             "time are not shuffled; omit --repeats."
         )
     splits = _equal_blocks(times, folds)
-    if have_both_classes(splits, table.y):
+    if have_classes(splits, table.y):
         return splits
     fewer = next(
         (
             n
             for n in range(folds - 1, 1, -1)
-            if have_both_classes(_equal_blocks(times, n), table.y)
+            if have_classes(_equal_blocks(times, n), table.y)
         ),
         None,
     )
@@ -91,9 +118,9 @@ def _split_forward(table: Table, times: np.ndarray, folds: int, repeats: int) ->
         if fewer
         else "no number of folds avoids it, so omit --time or use more samples"
     )
+    left = "with one class only" if table.n_classes == 2 else "in which a class is new"
     raise TableError(
-        f"{folds} folds forward in time leave a block of {table.name} with one class "
-        f"only; {remedy}."
+        f"{folds} folds forward in time leave a block of {table.name} {left}; {remedy}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Splits forward in time, groups as integers, and the check for both classes."""
+"""Splits forward in time, groups as integers, and the check for all classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from sk_anyloss.compare.tables.table import Table
 
-__all__ = ["Splits", "encode_groups", "forward_splits", "have_both_classes"]
+__all__ = ["Splits", "encode_groups", "forward_splits", "have_classes"]
 
 #: Indices of the training samples and of the test samples of each fold.
 Splits: TypeAlias = list[tuple[np.ndarray, np.ndarray]]
@@ -49,29 +49,36 @@ def forward_splits(times: np.ndarray, n_splits: int, first: float) -> Splits:
     ]
 
 
-def have_both_classes(splits: Splits, y: np.ndarray) -> bool:
-    """Whether the training and the test samples of every fold have both classes.
+def have_classes(splits: Splits, y: np.ndarray) -> bool:
+    """Whether every fold trains on all classes and tests on at least two of them.
+
+    With two classes, both parts of every fold then have both.
 
     Parameters
     ----------
     splits : list of pairs of ndarray of int
         Folds.
     y : ndarray of shape (n_samples,)
-        Labels of two classes.
+        Labels.
 
     Returns
     -------
-    both : bool
-        False if some part has one class only.
+    enough : bool
+        False if a class cannot be learnt in some fold, or if it has nothing to tell
+        apart.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.compare.folds.splits import have_both_classes
-    >>> have_both_classes([([0, 1], [2, 3])], np.array([0, 1, 1, 1]))
+    >>> from sk_anyloss.compare.folds.splits import have_classes
+    >>> have_classes([([0, 1], [2, 3])], np.array([0, 1, 1, 1]))
     False
     """
-    return all(len(np.unique(y[part])) == 2 for pair in splits for part in pair)
+    n_classes = len(np.unique(y))
+    return all(
+        len(np.unique(y[train])) == n_classes and len(np.unique(y[test])) >= 2
+        for train, test in splits
+    )
 
 
 def encode_groups(table: Table) -> np.ndarray | None:

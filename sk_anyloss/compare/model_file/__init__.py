@@ -52,7 +52,7 @@ def dumps(facts: Facts, model: object) -> bytes:
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sk_anyloss.compare.model_file import Facts, dumps, loads
     >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> facts = Facts("logistic", ["x0"], ["x0"], "1", "0")
+    >>> facts = Facts("logistic", ["x0"], ["x0"], ["0", "1"])
     >>> loads(dumps(facts, model))[1].predict([[2.0]])
     array([1])
     """
@@ -85,7 +85,7 @@ def loads(content: bytes) -> tuple[Facts, BaseEstimator]:
     members = unpack(content)
     facts = Facts.from_json(read_json(members, "facts.json"))
     try:
-        model = _load_checked(members)
+        model = _load_checked(members, len(facts.classes))
     except ModelFileError:
         raise
     except Exception as error:
@@ -101,7 +101,7 @@ def loads(content: bytes) -> tuple[Facts, BaseEstimator]:
     return facts, model
 
 
-def _load_checked(members: dict[str, bytes]) -> BaseEstimator:
+def _load_checked(members: dict[str, bytes], n_classes: int) -> BaseEstimator:
     import skops.io
 
     schema = read_json(members, "schema.json")
@@ -114,7 +114,7 @@ def _load_checked(members: dict[str, bytes]) -> BaseEstimator:
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         # Packed again, so that skops reads only what was checked.
         model = skops.io.loads(pack(members, ZIP_STORED), trusted=trusted_names())
-    check_bounds(model)
+    check_bounds(model, n_classes)
     return model
 
 

@@ -23,13 +23,16 @@ from sk_anyloss.compare.model_file.archive import ModelFileError
 __all__ = ["check_bounds"]
 
 
-def check_bounds(model: object) -> None:
+def check_bounds(model: object, n_classes: int = 2) -> None:
     """Refuse a loaded model whose indices or attributes are unsafe.
 
     Parameters
     ----------
     model : object
         Loaded, of trusted types, without cycles.
+    n_classes : int, default=2
+        The number of classes that the file declares: predictions of a model with a
+        huge number of them would exhaust the memory.
 
     Examples
     --------
@@ -47,7 +50,7 @@ def check_bounds(model: object) -> None:
         if isinstance(part, BaseEstimator):
             _check_attributes(part)
         for kind, is_valid in _CHECKS:
-            if isinstance(part, kind) and not _passes(is_valid, part):
+            if isinstance(part, kind) and not _passes(is_valid, part, n_classes):
                 raise ModelFileError(f"indices in {_name(part)} are out of bounds")
 
 
@@ -138,9 +141,9 @@ def _name(part: object) -> str:
     return f"a {type(part).__name__}"
 
 
-def _passes(is_valid: Callable[[Any], bool], part: object) -> bool:
+def _passes(is_valid: Callable[[Any, int], bool], part: object, n_classes: int) -> bool:
     try:
-        return is_valid(part)
+        return is_valid(part, n_classes)
     # Raised for attributes of other types than an estimator has.
     except (TypeError, ValueError, AttributeError, LookupError):
         return False
@@ -163,10 +166,10 @@ def _parts(value: object) -> Iterator[object]:
             yield from _parts(part)
 
 
-def _is_valid_tree(model: DecisionTreeClassifier) -> bool:
+def _is_valid_tree(model: DecisionTreeClassifier, n_classes: int) -> bool:
     if not hasattr(model, "tree_"):  # Not fitted: others were cloned from it.
         return True
-    if not _has_two_classes(model):
+    if not _has_classes(model, n_classes):
         return False
     tree = model.tree_
     left, right = tree.children_left, tree.children_right
@@ -174,17 +177,19 @@ def _is_valid_tree(model: DecisionTreeClassifier) -> bool:
     return (
         tree.capacity == tree.node_count >= 1
         and tree.n_features == model.n_features_in_
+        and tree.max_n_classes == n_classes
         and _are_acyclic(inner, left[inner], right[inner], tree.node_count)
         and _within(tree.feature[inner], tree.n_features)
     )
 
 
-def _is_valid_boosting(model: HistGradientBoostingClassifier) -> bool:
+def _is_valid_boosting(model: HistGradientBoostingClassifier, n_classes: int) -> bool:
     if not hasattr(model, "_predictors"):
         return True
-    if model._preprocessor is not None or model.n_trees_per_iteration_ != 1:
+    n_trees = 1 if n_classes == 2 else n_classes
+    if model._preprocessor is not None or model.n_trees_per_iteration_ != n_trees:
         return False
-    if any(len(stage) != 1 for stage in model._predictors):
+    if any(len(stage) != n_trees for stage in model._predictors):
         return False
     for predictor in (one for stage in model._predictors for one in stage):
         nodes = predictor.nodes
@@ -217,16 +222,16 @@ def _within(indices: np.ndarray, count: int) -> bool:
     return bool((indices >= 0).all() and (indices < count).all())
 
 
-def _has_two_classes(model: BaseEstimator) -> bool:
-    """Predictions of a model with a huge number of classes would exhaust the memory."""
-    return model.n_classes_ == 2 and getattr(model, "n_outputs_", 1) == 1
+def _has_classes(model: BaseEstimator, n_classes: int) -> bool:
+    n_outputs = getattr(model, "n_outputs_", 1)
+    return bool(model.n_classes_ == n_classes and n_outputs == 1)
 
 
-def _is_valid_ensemble(model: BaseEnsemble) -> bool:
-    return not hasattr(model, "estimators_") or _has_two_classes(model)
+def _is_valid_ensemble(model: BaseEnsemble, n_classes: int) -> bool:
+    return not hasattr(model, "estimators_") or _has_classes(model, n_classes)
 
 
-def _is_valid_vectorizer(model: CountVectorizer) -> bool:
+def _is_valid_vectorizer(model: CountVectorizer, n_classes: int) -> bool:
     # Other parameters could read files, or match a pattern forever.
     expected = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4)).get_params()
     if type(model) is not TfidfVectorizer or model.get_params() != expected:
@@ -237,7 +242,7 @@ def _is_valid_vectorizer(model: CountVectorizer) -> bool:
     return np.array_equal(np.sort(indices), np.arange(len(indices)))
 
 
-def _is_valid_encoder(model: OneHotEncoder) -> bool:
+def _is_valid_encoder(model: OneHotEncoder, n_classes: int) -> bool:
     if not hasattr(model, "categories_"):
         return True
     widths = []
@@ -258,7 +263,7 @@ def _is_valid_encoder(model: OneHotEncoder) -> bool:
     return model._infrequent_enabled is False and widths == model._n_features_outs
 
 
-_CHECKS: list[tuple[type, Callable[[Any], bool]]] = [
+_CHECKS: list[tuple[type, Callable[[Any, int], bool]]] = [
     (DecisionTreeClassifier, _is_valid_tree),
     (HistGradientBoostingClassifier, _is_valid_boosting),
     (BaseEnsemble, _is_valid_ensemble),

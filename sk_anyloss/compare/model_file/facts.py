@@ -8,11 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import sk_anyloss
 from sk_anyloss.compare.model_file.archive import JSONObject, ModelFileError
+from sk_anyloss.compare.tables.labels import MAX_CLASSES
 
 __all__ = ["FORMAT", "Facts", "installed_versions"]
 
 #: Number of the file format, increased whenever older files cannot be read any more.
-FORMAT = 2
+FORMAT = 3
+#: An older format that is read: it has two classes, ``negative`` and ``positive``.
+TWO_CLASSES = 2
 #: Packages whose versions are stored.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "skrub", "imbalanced-learn", "skops")
 #: Packages whose objects a model consists of: with another version its predictions may
@@ -55,8 +58,9 @@ class Facts:
         Names of the features that the model was fitted on, in their order.
     numbers : list of str
         Names of the numeric ones.
-    positive, negative : str
-        Labels of the two classes.
+    classes : list of str
+        Labels of the classes in the order of their codes: the negative and the positive
+        one, or more than two.
     versions : dict of str to str
         Versions of the packages that the model was stored with.
     format : int
@@ -65,15 +69,14 @@ class Facts:
     Examples
     --------
     >>> from sk_anyloss.compare.model_file import Facts
-    >>> Facts("logistic", ["x0"], ["x0"], "1", "0").differences()
+    >>> Facts("logistic", ["x0"], ["x0"], ["0", "1"]).differences()
     ''
     """
 
     method: str
     columns: list[str]
     numbers: list[str]
-    positive: str
-    negative: str
+    classes: list[str]
     versions: dict[str, str] = field(default_factory=installed_versions)
     format: int = FORMAT
 
@@ -96,6 +99,9 @@ class Facts:
             The metadata.
         """
         remedy = "store the model again with compare --save"
+        if stored.get("format") == TWO_CLASSES:
+            classes = [stored.get("negative"), stored.get("positive")]
+            stored = {**stored, "classes": classes, "format": FORMAT}
         if stored.get("format") != FORMAT or isinstance(stored["format"], bool):
             raise ModelFileError(
                 f"its format is {stored.get('format')!r}, and this version of "
@@ -120,6 +126,11 @@ class Facts:
         if not set(facts.numbers) <= set(facts.columns):
             raise ModelFileError(
                 "'numbers' in its facts.json has names that are not in 'columns'"
+            )
+        if not 2 <= len(facts.classes) <= MAX_CLASSES:
+            raise ModelFileError(
+                f"'classes' in its facts.json has {len(facts.classes)} labels, and 2 "
+                f"to {MAX_CLASSES} are allowed"
             )
         major = _major(facts.versions.get("scikit-learn", "none"))
         if major != _major(installed_versions()["scikit-learn"]):

@@ -20,6 +20,7 @@ from sk_anyloss.compare.model_file import (
     dumps,
     loads,
 )
+from sk_anyloss.compare.report.classes import shown_classes
 from sk_anyloss.compare.report.page import versions
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.run.models import fit_method
@@ -67,8 +68,7 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
         method=method,
         columns=[str(name) for name in frame.columns],
         numbers=[str(n) for n in frame.select_dtypes("number").columns],
-        positive=str(table.positive),
-        negative=str(table.negative),
+        classes=[str(label) for label in table.classes],
     )
     path = Path(path)
     path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
@@ -149,7 +149,8 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     predicted : DataFrame
-        Columns ``label`` and ``score``, one row per sample.
+        One row per sample: ``label``, and ``score`` of the positive class, or
+        ``score[<class>]`` of each of more than two classes.
     """
     facts, model = load(path)
     frame = frame.rename(columns=str)
@@ -169,21 +170,25 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
                 f"The column {name!r} held numbers when the model was fitted, and now "
                 f"holds {invalid.iloc[0]!r}."
             )
+    is_binary = len(facts.classes) == 2
+    names = ["score"] if is_binary else [f"score[{label}]" for label in facts.classes]
     if samples.empty:
-        return pd.DataFrame({"label": [], "score": []}, dtype=object)
+        return pd.DataFrame({name: [] for name in ("label", *names)}, dtype=object)
     try:
         X: Features = samples
         if "encoder" not in model.named_steps:  # Fitted on an array.
             X = samples.to_numpy(float)
-        positive = np.asarray(model.predict(X)).astype(bool)
-        scores = model.predict_proba(X)[:, 1]
+        labels = np.array(facts.classes)[np.asarray(model.predict(X)).astype(int)]
+        scores = np.asarray(model.predict_proba(X))
+        if scores.shape[1] != len(facts.classes):
+            raise ValueError(f"it has scores of {scores.shape[1]} classes.")
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TableError(
             f"The model {str(path)!r} cannot be applied to these samples: {why}"
         ) from error
-    labels = np.where(positive, facts.positive, facts.negative)
-    return pd.DataFrame({"label": labels, "score": scores})
+    columns = scores[:, 1:] if is_binary else scores
+    return pd.DataFrame({"label": labels, **dict(zip(names, columns.T, strict=True))})
 
 
 def _model_card(comparison: Results, method: str) -> str:
@@ -194,9 +199,14 @@ def _model_card(comparison: Results, method: str) -> str:
     )
     packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
     settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
+    task = f"`{table.positive}` (positive) against `{table.negative}`"
+    if table.n_classes > 2:
+        shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
+        more = " and others" if len(shown) < table.n_classes else ""
+        task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
     return f"""# Model card: {get_method(method).title}
 
-Classifies `{table.positive}` (positive) against `{table.negative}`.
+Classifies {task}.
 Fitted on all samples of {table.describe()}.
 
 Selected by {comparison.metric_title} in cross-validation:

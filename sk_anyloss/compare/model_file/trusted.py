@@ -35,7 +35,10 @@ TRUSTED: dict[str, tuple[str, ...]] = {
     ),
     "JsonNode": ("builtins.str",),
     "ListNode": ("builtins.list",),
-    "LossNode": ("sklearn._loss._loss.CyHalfBinomialLoss",),
+    "LossNode": (
+        "sklearn._loss._loss.CyHalfBinomialLoss",
+        "sklearn._loss._loss.CyHalfMultinomialLoss",
+    ),
     "NdArrayNode": (
         "numpy.float32",
         "numpy.float64",
@@ -53,7 +56,9 @@ TRUSTED: dict[str, tuple[str, ...]] = {
         "sk_anyloss.plain.classifier.PlainClassifier",
         "sklearn._loss.link.Interval",
         "sklearn._loss.link.LogitLink",
+        "sklearn._loss.link.MultinomialLogit",
         "sklearn._loss.loss.HalfBinomialLoss",
+        "sklearn._loss.loss.HalfMultinomialLoss",
         "sklearn.decomposition._truncated_svd.TruncatedSVD",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
@@ -156,8 +161,8 @@ def check_schema(schema: JSONObject, shapes: dict[str, tuple[int, ...]]) -> None
             raise ModelFileError("its schema.json names a missing array")
         if loader == "JsonNode" and not isinstance(node.get("content"), str):
             raise ModelFileError("a value in its schema.json is not text")
-        if loader == "TreeNode" and not _is_binary_tree(node, shapes):
-            raise ModelFileError("one of its trees is not for two classes")
+        if loader == "TreeNode" and not _has_one_output(node, shapes):
+            raise ModelFileError("one of its trees has more than one output")
         number = node.get("__id__")
         # skops uses the first node with an ID for all nodes with that ID. If they must
         # be equal, that makes no difference, and there are no cycles.
@@ -175,7 +180,7 @@ def _name(node: JSONObject) -> str:
     return f"{node.get('__module__')}.{node.get('__class__')}"
 
 
-def _is_binary_tree(node: JSONObject, shapes: dict[str, tuple[int, ...]]) -> bool:
+def _has_one_output(node: JSONObject, shapes: dict[str, tuple[int, ...]]) -> bool:
     """Whether the constructor of a tree gets one output and one number of classes.
 
     It reads as many numbers of classes as there are outputs, without a bounds check.

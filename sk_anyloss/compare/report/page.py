@@ -17,7 +17,9 @@ import pandas as pd
 
 from sk_anyloss import __version__
 from sk_anyloss.compare.methods import get_method
-from sk_anyloss.compare.report.pictures import DARK, FIGURES, LIGHT, as_png, as_svg
+from sk_anyloss.compare.report.classes import class_section
+from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_png, as_svg
+from sk_anyloss.compare.report.pictures import figures
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
@@ -155,6 +157,11 @@ def html_table(comparison: Results, data: str | None) -> str:
         optimizes = get_method(str(name)).optimizes_metric
         highlight = ' class="highlight"' if optimizes else ""
         rows.append(f"<tr{highlight}>{''.join(cells)}</tr>")
+    return _sortable(heads, rows)
+
+
+def _sortable(heads: list[str], rows: list[str]) -> str:
+    """A table that the page sorts by a click on a heading."""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     return (
         f'<div class="wide"><table class="sortable"><thead><tr>{head}</tr></thead>'
@@ -197,15 +204,19 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
         _list("Notes", table.notes),
         html_table(comparison, name),
         _all_verdicts(comparison, name),
+        _class_table(comparison, name),
     ]
     several = len(comparison.tables) > 1
     prefix = f"{file_name(name)}." if several else ""
     finished = comparison.scores(name).notna().any(axis=None)
-    for key, (draw, caption) in FIGURES.items() if finished else ():
+    drawn = figures(table.n_classes) if finished else {}
+    for key, (draw, caption) in drawn.items():
         light, dark = (draw(comparison, name, theme) for theme in (LIGHT, DARK))
         contents[f"pictures/{prefix}{key}.png"] = as_png(light)
         contents[f"pictures/{prefix}{key}.svg"] = as_svg(light)
-        parts.append(_figure(as_svg(light), as_svg(dark), caption))
+        # The matrix of many classes needs the whole width.
+        is_large = light.get_figwidth() > 8
+        parts.append(_figure(as_svg(light), as_svg(dark), caption, is_large))
     return "<section>" + "\n".join(parts) + "</section>"
 
 
@@ -223,13 +234,36 @@ def _all_verdicts(comparison: Results, data: str | None) -> str:
     return f"<details><summary>Verdicts against every method</summary>{text}</details>"
 
 
-def _figure(light: bytes, dark: bytes, caption: str) -> str:
+def _class_table(comparison: Results, data: str) -> str:
+    """Scores of each class by the best method, for more than two classes."""
+    section = class_section(comparison, data)
+    if section is None:
+        return ""
+    title = f"Classes, by {section.method} over all folds"
+    heads = ["", "class", "precision", "recall", "F1", "support", "mistaken for"]
+    rows = []
+    for place, (label, row) in enumerate(section.report.iterrows(), 1):
+        numbers = [float(row[name]) for name in ("precision", "recall", "f1")]
+        cells = [
+            _cell(str(place), place),
+            f'<th scope="row">{html.escape(str(label))}</th>',
+            *(_cell(_number(number), number) for number in numbers),
+            _cell(f"{row['support']:,}", row["support"]),
+            f"<td>{html.escape(row['mistaken'])}</td>",
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    note = f"<p>{html.escape(section.note)}</p>" if section.note else ""
+    return f"<h3>{html.escape(title)}</h3>{note}{_sortable(heads, rows)}"
+
+
+def _figure(light: bytes, dark: bytes, caption: str, is_large: bool = False) -> str:
     source, fallback = (
         "data:image/svg+xml;base64," + base64.b64encode(image).decode()
         for image in (dark, light)
     )
+    kind = ' class="large"' if is_large else ""
     return (
-        f"<figure><figcaption>{html.escape(caption)}</figcaption>"
+        f"<figure{kind}><figcaption>{html.escape(caption)}</figcaption>"
         '<div class="wide"><picture>'
         f'<source media="screen and (prefers-color-scheme: dark)" srcset="{source}">'
         f'<img src="{fallback}" alt="{html.escape(caption)}"></picture></div></figure>'

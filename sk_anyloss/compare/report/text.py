@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
+from sk_anyloss.compare.report.classes import ClassSection, class_section
 from sk_anyloss.metrics import Metric, metric_name
+from sk_anyloss.metrics.multiclass.averages import AVERAGES
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
@@ -20,6 +23,14 @@ TITLES = {
 }
 
 
+#: In the name of an average over classes.
+AVERAGED = re.compile(rf"_({'|'.join(AVERAGES)})\b")
+#: Characters of a line that a terminal shows.
+MAX_WIDTH = 100
+#: Characters of a label in rows and at the head of a column.
+MAX_LABEL, MAX_COLUMN = 24, 10
+
+
 def metric_title(metric: str | Metric) -> str:
     """The name of a metric in sentences, tables and figures.
 
@@ -31,16 +42,20 @@ def metric_title(metric: str | Metric) -> str:
     Returns
     -------
     title : str
-        Its name without underscores.
+        Its name without underscores, except for an average over classes, whose name
+        is the one in scikit-learn.
 
     Examples
     --------
     >>> from sk_anyloss.compare.report.text import metric_title
-    >>> metric_title("gmean"), metric_title("recall")
-    ('G-mean', 'recall')
+    >>> metric_title("gmean"), metric_title("youden_j"), metric_title("f1_macro")
+    ('G-mean', 'youden j', 'f1_macro')
     """
     name = metric_name(metric)
-    return TITLES.get(name, name.replace("_", " "))
+    if name in TITLES:
+        return TITLES[name]
+    has_name = AVERAGED.search(name) or "[" in name
+    return name if has_name else name.replace("_", " ")
 
 
 def format_results(results: Results) -> str:
@@ -60,6 +75,8 @@ def format_results(results: Results) -> str:
     for table in results.tables:
         lines += [table.describe(), "", _format_ranking(results, table.name), ""]
         lines += [results.verdict(table.name), ""]
+        if section := class_section(results, table.name):
+            lines += [*_format_classes(section), ""]
     if len(results.tables) > 1:
         lines += [f"All {len(results.tables)} data sets", ""]
         lines += [_format_ranking(results, None), "", results.verdict(), ""]
@@ -80,6 +97,38 @@ def _format_ranking(results: Results, data: str | None) -> str:
         failed = f"  {row['failed']} failed" if row["failed"] else ""
         lines.append(f"  {row['title']:<{width}}{_align(cells, widths)}{failed}")
     return "\n".join(lines)
+
+
+def _format_classes(section: ClassSection) -> list[str]:
+    """Scores of each class, and the confusion matrix where it fits the terminal."""
+    labels = [_short(label) for label in section.report.index]
+    width = max(map(len, labels))
+    widths = [11, 8, 8, 9]
+    heads = ["precision", "recall", "F1", "support"]
+    lines = [f"Classes, by {section.method} over all folds. {section.note}".rstrip()]
+    lines += ["", " " * (width + 2) + _align(heads, widths) + "  mistaken for"]
+    rows = section.report.to_dict("records")
+    for label, row in zip(labels, rows, strict=True):
+        cells = [f"{row[name]:.3f}" for name in ("precision", "recall", "f1")]
+        cells.append(f"{row['support']:,}")
+        mistaken = _short(row["mistaken"])
+        lines.append(f"  {label:<{width}}{_align(cells, widths)}  {mistaken}".rstrip())
+    counts = section.matrix.to_numpy()
+    columns = [_short(label, MAX_COLUMN) for label in section.matrix.columns]
+    one = max(len(f"{counts.max():,}"), *map(len, columns)) + 2
+    if one * len(labels) + width + 2 <= MAX_WIDTH:
+        lines += ["", "Confusion matrix, true classes in rows:", ""]
+        lines.append(" " * (width + 2) + _align(columns, [one] * len(labels)))
+        lines += [
+            f"  {label:<{width}}{_align([f'{n:,}' for n in row], [one] * len(labels))}"
+            for label, row in zip(labels, counts, strict=True)
+        ]
+    return lines
+
+
+def _short(label: object, most: int = MAX_LABEL) -> str:
+    text = " ".join(str(label).split())
+    return text if len(text) <= most else f"{text[: most - 2]}.."
 
 
 def _align(cells: list[str], widths: list[int]) -> str:

@@ -19,6 +19,7 @@ from sk_anyloss.compare.folds.tuning import (
     set_inner_folds,
 )
 from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.metrics import encode_metric
 from sk_anyloss.compare.run.store import Fold
 from sk_anyloss.compare.tables.table import Features, Table
 from sk_anyloss.metrics import Metric
@@ -87,7 +88,8 @@ def make_tuned_model(
     model : Pipeline
         Not fitted.
     """
-    return set_inner_folds(make_model(method, metric, seed, table.X), table, seed)
+    encoded = encode_metric(metric, table.classes)
+    return set_inner_folds(make_model(method, encoded, seed, table.X), table, seed)
 
 
 def fit_method(
@@ -142,7 +144,7 @@ def fit_fold(
     X : DataFrame or ndarray of shape (n_samples, n_features)
         All samples.
     y : ndarray of shape (n_samples,)
-        Their labels, 0 and 1.
+        Their labels, 0, 1, ..., C - 1.
     name, method : str
         Names of the data set and of the method.
     model : estimator
@@ -160,6 +162,7 @@ def fit_fold(
         The predictions; a failure is recorded in it, not raised.
     """
     samples = X.iloc if isinstance(X, pd.DataFrame) else X
+    n_classes = int(y.max()) + 1
     start = time.perf_counter()
     try:
         # One thread, for results that are bitwise reproducible on any machine.
@@ -169,17 +172,24 @@ def fit_fold(
             fit_with_groups(model, samples[train], y[train], train_groups)
             seconds = time.perf_counter() - start
             predicted = model.predict(samples[test])
-            scores = _positive_scores(model, samples[test])
+            scores = _scores(model, samples[test], n_classes)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]
         return Fold(name, method, fold, time.perf_counter() - start, failed=why)
-    counts = confusion_matrix(y[test], predicted, labels=[0, 1]).ravel().tolist()
+    M = confusion_matrix(y[test], predicted, labels=np.arange(n_classes))
+    counts = M.ravel().tolist()
     return Fold(name, method, fold, seconds, counts, test, scores)
 
 
-def _positive_scores(model: BaseEstimator, X: Features) -> np.ndarray:
-    """Scores that rank the samples, the most likely positive ones highest."""
+def _scores(model: BaseEstimator, X: Features, n_classes: int) -> np.ndarray:
+    """Scores of the positive class, or a column of them for each of several classes."""
     if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
+        scores = np.asarray(model.predict_proba(X), dtype=float)
+        if n_classes == 2:
+            return scores[:, 1]
+        every = np.zeros((len(scores), n_classes))
+        # A resampler may have removed all samples of a class.
+        every[:, np.asarray(model.classes_, dtype=int)] = scores
+        return every
     return np.asarray(model.decision_function(X), dtype=float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -36,11 +37,13 @@ class Fold:
     seconds : float
         Duration of the fit.
     counts : list of int
-        ``tn, fp, fn, tp`` on the test samples.
+        The confusion matrix on the test samples row by row, true classes in rows:
+        ``tn, fp, fn, tp`` for two classes.
     rows : ndarray of int
         Indices of the test samples.
     scores : ndarray of float
-        Their scores; the higher, the more likely positive.
+        Their scores; the higher, the more likely positive. With more than two classes
+        of shape (n_samples, C), a column for each class.
     failed : str
         Why there are no predictions; empty if there are.
     """
@@ -221,8 +224,11 @@ def _check_fold(
     if found.failed:
         return
     dtypes = found.scores.dtype.kind == "f" and found.rows.dtype.kind in "iu"
-    shapes = found.rows.ndim == 1 and found.scores.shape == found.rows.shape
-    counts = len(found.counts) == 4 and sum(found.counts) == len(found.rows)
+    n_classes = math.isqrt(len(found.counts))
+    n_scores = found.rows.shape if n_classes == 2 else (*found.rows.shape, n_classes)
+    shapes = found.rows.ndim == 1 and found.scores.shape == n_scores
+    counts = n_classes >= 2 and n_classes**2 == len(found.counts)
+    counts = counts and sum(found.counts) == len(found.rows)
     if not (dtypes and shapes and counts and min(found.counts) >= 0):
         raise _InvalidFoldError("its arrays are inconsistent")
     if rows is not None and not np.array_equal(found.rows, rows):

@@ -50,7 +50,8 @@ def make_table(
     y : array-like of shape (n_samples,)
         The labels.
     positive : label, default=None
-        Label of the positive class; by default the rarer of two.
+        Label of the positive class, against all others; by default the rarer of two,
+        and none of more than two.
     groups : str or array-like of shape (n_samples,), default=None
         Group of each sample, or the column of X that holds it.
     name : str, default='data'
@@ -77,8 +78,8 @@ def make_table(
     >>> from sk_anyloss.compare import make_table
     >>> X = pd.DataFrame({"a": [1.5, 2.5, 0.5, 3.5], "b": "always"})
     >>> table = make_table(X, ["no", "yes", "no", "no"])
-    >>> table.positive, table.notes[-1]
-    ('yes', "Dropped, since it has one value only: 'b'.")
+    >>> table.classes, table.notes[-1]
+    (['no', 'yes'], "Dropped, since it has one value only: 'b'.")
     """
     notes: list[str] = []
     frame = _to_frame(X, notes)
@@ -110,7 +111,7 @@ def make_table(
         frame = frame.iloc[order].reset_index(drop=True)
         labels = labels.iloc[order].reset_index(drop=True)
         notes.append(note)
-    target, positive, negative = encode_labels(labels, positive, notes)
+    target, classes = encode_labels(labels, positive, notes)
     frame = drop_columns(frame, drop, notes)
     frame, converted = convert_columns(frame, separator)
     notes += converted
@@ -120,7 +121,7 @@ def make_table(
     numeric = all(pd.api.types.is_float_dtype(dtype) for dtype in frame.dtypes)
     stays_array = numeric and not isinstance(X, pd.DataFrame)
     data = frame.to_numpy(float) if stays_array else frame
-    return Table(name, data, target, positive, negative, codes, notes, ranks)
+    return Table(name, data, target, classes, codes, notes, ranks)
 
 
 def _to_frame(X: ArrayLike, notes: list[str]) -> pd.DataFrame:

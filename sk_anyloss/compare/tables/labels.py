@@ -1,4 +1,4 @@
-"""The target: missing labels, the positive class, and the encoding as 0 and 1."""
+"""The target: missing labels, the classes, and their encoding as 0, 1, ..., C - 1."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from numpy.typing import ArrayLike
 from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.tables.files import MISSING_WORDS
 
-__all__ = ["Label", "as_labels", "encode_labels", "find_missing_labels"]
+__all__ = [
+    "MAX_CLASSES",
+    "Label",
+    "as_labels",
+    "encode_labels",
+    "find_missing_labels",
+]
 
 #: A label of a class: text, a number, a truth value.
 Label: TypeAlias = Hashable
 #: Proportion of missing labels above which they must be allowed.
 MAX_MISSING = 0.01
 #: A target of more distinct numbers than this, some of them not whole, is continuous.
-MAX_CLASSES = 20
+MAX_FRACTIONS = 20
+#: The largest number of classes: a fold stores a matrix of as many rows and columns.
+MAX_CLASSES = 500
 
 
 def as_labels(y: ArrayLike) -> pd.Series:
@@ -100,36 +108,40 @@ def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.
 
 def encode_labels(
     labels: pd.Series, positive: Label | None, notes: list[str]
-) -> tuple[np.ndarray, Label, Label]:
-    """Encode the positive class as 1 and all others as 0.
+) -> tuple[np.ndarray, list[Label]]:
+    """Encode the classes as 0, 1, ..., C - 1.
 
     Parameters
     ----------
     labels : Series
         Labels, none of them missing.
     positive : label or None
-        The positive class, or its text; None for the rarer of two.
+        The positive class, or its text, against all others; None for the rarer of two,
+        and for no positive class among more than two.
     notes : list of str
         Notes on the table; new ones are appended.
 
     Returns
     -------
     target : ndarray of int
-        0 and 1.
-    positive, negative : label
-        The labels that 1 and 0 stand for; ``'others'`` for several negative ones.
+        The place of each label in the classes.
+    classes : list of labels
+        The negative class, ``'others'`` for several ones, and the positive class; or
+        more than two classes, in ascending order.
 
     Examples
     --------
     >>> from sk_anyloss.compare.tables.labels import as_labels, encode_labels
     >>> encode_labels(as_labels(["no", "yes", "no"]), None, [])
-    (array([0, 1, 0]), 'yes', 'no')
+    (array([0, 1, 0]), ['no', 'yes'])
+    >>> encode_labels(as_labels([10, 9, 7, 9]), None, [])
+    (array([2, 1, 0, 1]), [7, 9, 10])
     """
     unhashable = [label for label in labels if type(label).__hash__ is None]
     if unhashable:
         raise TableError(
             f"The target holds values such as {quote_some(unhashable[:1])}, which are "
-            "no labels; it needs two classes of numbers or text."
+            "no labels; it needs classes of numbers or text."
         )
     if not len(labels):
         raise TableError("There are no samples with a label; two classes are needed.")
@@ -141,27 +153,54 @@ def encode_labels(
     if positive is not None:
         positive = _match_label(positive, list(counts.index))
     if positive is None and len(counts) > 2:
-        raise _too_many_classes(labels, counts)
+        _check_many_classes(labels, counts)
+        classes = _in_order(list(counts.index))
+        codes = {label: code for code, label in enumerate(classes)}
+        return np.array([codes[label] for label in labels]), classes
     if positive is None:
         positive = counts.index[-1]  # Sorted by count, the rarest one last.
         notes.append(f"The rarer label, {positive!r}, is taken as the positive class.")
     others = [value for value in counts.index if value != positive]
     negative = others[0] if len(others) == 1 else "others"
-    return (labels == positive).to_numpy().astype(int), positive, negative
+    if len(others) > 1 and str(positive) == negative:
+        negative = "all others"
+    return (labels == positive).to_numpy().astype(int), [negative, positive]
 
 
-def _too_many_classes(labels: pd.Series, counts: pd.Series) -> TableError:
+def _check_many_classes(labels: pd.Series, counts: pd.Series) -> None:
+    """Refuse a continuous target, and more classes than can be compared."""
     numbers = pd.to_numeric(labels, errors="coerce")
-    many = len(counts) > MAX_CLASSES
-    if many and numbers.notna().all() and (numbers % 1 != 0).any():
-        return TableError(
+    is_numeric = bool(numbers.notna().all())
+    many = len(counts) > MAX_FRACTIONS
+    if is_numeric and (
+        len(counts) > MAX_CLASSES or (many and (numbers % 1 != 0).any())
+    ):
+        raise TableError(
             f"The target is continuous: {len(counts)} distinct numbers from "
-            f"{numbers.min():g} to {numbers.max():g}; turn it into two classes first."
+            f"{numbers.min():g} to {numbers.max():g}; turn it into classes first, such "
+            "as low, medium and high."
         )
-    return TableError(
-        f"The target has {len(counts)} classes, {quote_some(counts.index)}; name the "
-        "positive class with --positive, and the others are negative."
-    )
+    if len(counts) > MAX_CLASSES:
+        raise TableError(
+            f"The target has {len(counts)} classes, {quote_some(counts.index)}, and at "
+            f"most {MAX_CLASSES} can be compared; merge some of them, or name the "
+            "positive class with --positive, and the others are negative."
+        )
+    texts = counts.index.map(str)
+    if texts.has_duplicates:
+        double = counts.index[texts.duplicated(keep=False)]
+        raise TableError(
+            f"Some labels of the target have the same text: {quote_some(double)}; make "
+            "them different."
+        )
+
+
+def _in_order(labels: list[Label]) -> list[Label]:
+    """Numbers, dates and text in ascending order, a mix of them by their text."""
+    try:
+        return sorted(labels)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(labels, key=str)
 
 
 def _match_label(wanted: Label, labels: Sequence[Label]) -> Label:

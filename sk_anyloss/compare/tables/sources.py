@@ -58,7 +58,7 @@ def built_in(seed: int = 0, drop: Sequence[str] | str = ()) -> Table:
     y = 1 - data.target.to_numpy()[samples]
     notes: list[str] = []
     X = drop_columns(X, drop, notes)
-    return Table("breast cancer, 10:1", X, y, "malignant", "benign", notes=notes)
+    return Table("breast cancer, 10:1", X, y, ["benign", "malignant"], notes=notes)
 
 
 def read_table(
@@ -81,7 +81,8 @@ def read_table(
     target : str, default=None
         The column to predict. Not needed for ``.npz`` and OpenML.
     positive : str, default=None
-        Label of the positive class; by default the rarer of two.
+        Label of the positive class, against all others; by default the rarer of two,
+        and none of more than two.
     groups : str, default=None
         A column with the group of each sample.
     time : str, default=None

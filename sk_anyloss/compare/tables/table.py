@@ -1,8 +1,9 @@
-"""A checked table of samples with a target of two classes."""
+"""A checked table of samples with a target of two or more classes."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,7 +20,7 @@ Features: TypeAlias = pd.DataFrame | np.ndarray
 
 @dataclass
 class Table:
-    """Samples with a target of two classes.
+    """Samples with a target of two or more classes.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ class Table:
     X : DataFrame or ndarray of shape (n_samples, n_features)
         The features.
     y : ndarray of int of shape (n_samples,)
-        1 for the positive class, 0 for all others.
-    positive, negative : label
-        Labels of the two classes.
+        The place of each sample's class in ``classes``.
+    classes : sequence of labels
+        The negative and the positive class, or more than two in ascending order.
     groups : ndarray of shape (n_samples,) or None
         Group of each sample; a group is never split between folds.
     notes : list of str
@@ -44,11 +45,30 @@ class Table:
     name: str
     X: Features
     y: np.ndarray
-    positive: Label
-    negative: Label
+    classes: Sequence[Label]
     groups: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     time: np.ndarray | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def positive(self) -> Label | None:
+        """The positive one of two classes; None for more than two."""
+        return self.classes[1] if self.n_classes == 2 else None
+
+    @property
+    def negative(self) -> Label | None:
+        """The negative one of two classes; None for more than two."""
+        return self.classes[0] if self.n_classes == 2 else None
+
+    @property
+    def class_counts(self) -> np.ndarray:
+        """Number of samples of each class."""
+        return np.bincount(self.y, minlength=self.n_classes)
 
     def fingerprint(self) -> str:
         """Digest of the features, labels, groups and order in time."""
@@ -56,7 +76,8 @@ class Table:
         frame = as_frame(self.X)
         digest.update(repr([*map(str, frame.columns), frame.shape]).encode())
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().data)
-        digest.update(self.y.astype(np.int8).tobytes())
+        dtype = np.int8 if self.n_classes == 2 else np.int16
+        digest.update(self.y.astype(dtype).tobytes())
         if self.groups is not None:
             digest.update(pd.util.hash_array(np.asarray(self.groups, dtype=object)))
         if self.time is not None:
@@ -64,7 +85,7 @@ class Table:
         return digest.hexdigest()[:16]
 
     def describe(self) -> str:
-        """Name, size and proportion of positives in one line.
+        """Name, size, and proportion of positives or number of classes, in one line.
 
         Examples
         --------
@@ -72,10 +93,15 @@ class Table:
         >>> built_in().describe()
         'breast cancer, 10:1: 393 rows, 30 columns, 36 (9.2 %) are malignant'
         """
-        n, positives = len(self.y), int(self.y.sum())
+        n, n_columns = len(self.y), self.X.shape[1]
+        size = f"{self.name}: {n:,} rows, {n_columns:,} columns"
+        counts = self.class_counts
+        if self.n_classes == 2:
+            proportion = f"{counts[1] / n:.1%}".replace("%", " %")
+            return f"{size}, {counts[1]:,} ({proportion}) are {self.positive}"
         return (
-            f"{self.name}: {n:,} rows, {self.X.shape[1]:,} columns, {positives:,} "
-            f"({positives / n:.1%}) are {self.positive}".replace("%", " %")
+            f"{size}, {self.n_classes} classes of {counts.min():,} to "
+            f"{counts.max():,} rows"
         )
 
 

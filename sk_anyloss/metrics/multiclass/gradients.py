@@ -6,6 +6,7 @@ that is added to a row of G changes nothing then, so G is given up to such const
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from torch import Tensor
 from sk_anyloss.metrics.derivatives import value_and_derivatives
 from sk_anyloss.metrics.differentiable import has_closed_form
 from sk_anyloss.metrics.multiclass.averages import Average, one_against_rest
-from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
+from sk_anyloss.metrics.multiclass.lookup import OfClass
+from sk_anyloss.metrics.multiclass.matrix import (
+    MatrixMetric,
+    accuracy,
+    balanced_accuracy,
+    gmean,
+    mcc,
+)
 from sk_anyloss.metrics.registry import get_metric
 
 __all__ = ["matrix_value_and_grad"]
@@ -39,7 +47,8 @@ def matrix_value_and_grad(
         The metric of each.
     G : ndarray of shape (K, C, C)
         ``df/dM``, up to a constant for each row. In closed form for averages of binary
-        metrics, by autograd on C x C numbers for others.
+        metrics, a binary metric of one class, accuracy, balanced accuracy, G-mean and
+        MCC; by autograd on C x C numbers for others.
 
     Examples
     --------
@@ -52,9 +61,13 @@ def matrix_value_and_grad(
     (array([0.875]), array([[0.125, 0.   ],
            [0.   , 0.125]]))
     """
-    average = getattr(metric, "__self__", None)
-    if isinstance(average, Average) and has_closed_form(average.metric):
-        return _average_value_and_grad(average, M)
+    if isinstance(metric, Hashable) and metric in _CLOSED_FORMS:
+        return _CLOSED_FORMS[metric](M)
+    found = getattr(metric, "__self__", metric)
+    if isinstance(found, (Average, OfClass)) and has_closed_form(found.metric):
+        if isinstance(found, OfClass):
+            return _of_class_value_and_grad(found, M)
+        return _average_value_and_grad(found, M)
     with torch.inference_mode(False), torch.enable_grad():
         matrices = torch.tensor(M, dtype=torch.float64, requires_grad=True)
         values: Any = _call(metric, matrices)
@@ -81,22 +94,94 @@ def _average_value_and_grad(
     So ``G[c, c] = a_c (f_TP - f_FN)`` of class c and ``G[c, d] = a_d (f_FP - f_TN)`` of
     class d, with the weights a of the classes in the average.
     """
-    metric, counts = get_metric(average.metric), one_against_rest(M)
+    metric, K, C = get_metric(average.metric), len(M), M.shape[-1]
+    rows, columns, tp = M.sum(2), M.sum(1), M.diagonal(0, 1, 2)
+    fn, fp = rows - tp, columns - tp
+    tn = rows.sum(1, keepdims=True) - rows - fp
     if average.average == "micro":
-        counts = type(counts)(*(count.sum(-1, keepdims=True) for count in counts))
-        weights = np.ones((len(M), 1))
+        tn, fp, fn, tp = (count.sum(1, keepdims=True) for count in (tn, fp, fn, tp))
+        weights = np.ones((K, 1))
     elif average.average == "weighted":
-        weights = M.sum(-1)
+        weights = rows
     else:
-        weights = 1.0 * ((M.sum(-1) + M.sum(-2)) != 0)
-    total = weights.sum(-1, keepdims=True)
-    weights = weights / np.where(total == 0, 1, total)
+        weights = 1.0 * ((rows + columns) != 0)
+    total = weights.sum(1, keepdims=True)
+    weights = weights / (total + (total == 0))
     with np.errstate(all="ignore"):
-        found = value_and_derivatives(metric, *counts)
-    shape = counts.tp.shape
-    value, positives, negatives = (np.broadcast_to(part, shape) for part in found)
-    C = M.shape[-1]
-    on_diagonal = np.broadcast_to(weights * positives, (len(M), C))
-    G = np.repeat(np.broadcast_to(weights * negatives, (len(M), C))[:, None], C, axis=1)
-    G[:, np.arange(C), np.arange(C)] = on_diagonal
-    return (weights * value).sum(-1), G
+        value, positives, negatives = value_and_derivatives(metric, tn, fp, fn, tp)
+    G = np.empty((K, C, C))
+    G[:] = (weights * negatives)[:, None, :]
+    G.reshape(K, -1)[:, :: C + 1] = weights * positives
+    return (weights * value).sum(1), G
+
+
+def _of_class_value_and_grad(
+    metric: OfClass, M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """By the derivatives of the binary metric; other decisions do not matter."""
+    counts = [count[:, metric.index] for count in one_against_rest(M)]
+    with np.errstate(all="ignore"):
+        found = value_and_derivatives(get_metric(metric.metric), *counts)
+    value, positives, negatives = (np.broadcast_to(x, len(M)) for x in found)
+    G = np.zeros_like(M)
+    G[:, :, metric.index] = negatives[:, None]
+    G[:, metric.index, metric.index] = positives
+    return value, G
+
+
+def _on_diagonal(values: np.ndarray, M: np.ndarray) -> np.ndarray:
+    G = np.zeros_like(M)
+    each = np.arange(M.shape[-1])
+    G[:, each, each] = values
+    return G
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    """1 / values, and 0 where they are 0."""
+    is_zero = values == 0
+    return ~is_zero / (values + is_zero)
+
+
+def _accuracy(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return accuracy(M), _on_diagonal(_inverse(M.sum((1, 2)))[:, None], M)
+
+
+def _balanced_accuracy(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    totals = M.sum(-1)
+    present = (totals != 0).sum(-1, keepdims=True)
+    return balanced_accuracy(M), _on_diagonal(_inverse(totals * present), M)
+
+
+def _gmean(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # With the recalls r_c = M_cc / t_c: d gmean / d M_cc = gmean / (C M_cc).
+    value = gmean(M)
+    present = (M.sum(-1) != 0).sum(-1)
+    share = value * _inverse(present.astype(float))
+    right = M.diagonal(0, 1, 2)
+    return value, _on_diagonal(share[:, None] * _inverse(right), M)
+
+
+def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # The totals t of the rows do not depend on the decisions; see matrix.mcc.
+    value = mcc(M)
+    t, p = M.sum(-1), M.sum(-2)
+    s = t.sum(-1)
+    by_p, by_t = (s * s - (x * x).sum(-1) for x in (p, t))
+    spread = by_p * by_t
+    spread = spread * (spread > 1e-12 * s**4)
+    # d/dM_ck (s sum M_cc - sum t p) = s [c = k] - t_k; d/dM_ck by_p = -2 p_k.
+    scale = _inverse(np.sqrt(spread))
+    shrink = value * _inverse(by_p) * (spread != 0)
+    by_column = shrink[:, None] * p - scale[:, None] * t
+    G = _on_diagonal((scale * s)[:, None], M)
+    return value, G + by_column[:, None]
+
+
+_CLOSED_FORMS: dict[
+    MatrixMetric, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+] = {
+    accuracy: _accuracy,
+    balanced_accuracy: _balanced_accuracy,
+    gmean: _gmean,
+    mcc: _mcc,
+}

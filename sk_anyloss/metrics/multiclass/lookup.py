@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sk_anyloss.metrics.arithmetic import Array, Metric
 from sk_anyloss.metrics.constraints import AtLeast
@@ -29,8 +31,11 @@ __all__ = [
     "MatrixAtLeast",
     "OfClass",
     "is_for_matrix",
+    "is_for_several",
     "matrix_metric",
+    "matrix_metric_name",
     "matrix_metric_names",
+    "takes_counts",
 ]
 
 #: Metrics of the whole matrix. Where a binary metric has the same name, this one is
@@ -125,7 +130,7 @@ def matrix_metric_names() -> list[str]:
 
 
 def matrix_metric(
-    metric: str | Average | MatrixMetric, classes: Sequence[object]
+    metric: str | Metric | MatrixMetric, classes: Sequence[object]
 ) -> MatrixMetric:
     """The metric of a C x C confusion matrix.
 
@@ -156,8 +161,12 @@ def matrix_metric(
     f1_micro 0.75
     precision[late] 0.8
     """
+    if isinstance(metric, Average):
+        return metric.of_matrix
     if not isinstance(metric, str):
-        return metric.of_matrix if isinstance(metric, Average) else metric
+        if takes_counts(metric):
+            return Average(metric).of_matrix  # type: ignore[arg-type]
+        return metric  # type: ignore[return-value]
     if match := _AT_LEAST.fullmatch(metric):
         goal, constraint = (matrix_metric(match[i], classes) for i in (1, 2))
         return MatrixAtLeast(goal, constraint, float(match[3]))
@@ -173,6 +182,44 @@ def matrix_metric(
         _check_binary(name, metric)
         found = Average(name, "macro")
     return found.of_matrix
+
+
+def matrix_metric_name(metric: Any) -> Any:
+    """What :func:`matrix_metric` makes of a metric, by name where it has one.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`matrix_metric` takes it.
+
+    Returns
+    -------
+    metric : str or callable
+        ``'f1_macro'`` for ``'f1'``; names that say what they mean in their registered
+        spelling; a callable as it is.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import matrix_metric_name
+    >>> [matrix_metric_name(name) for name in ("F1", "MCC", "precision_micro")]
+    ['f1_macro', 'mcc', 'precision_micro']
+    """
+    if not isinstance(metric, str):
+        if takes_counts(metric) and not isinstance(metric, Average):
+            metric = Average(metric)
+        named = isinstance(metric, Average) and isinstance(metric.metric, str)
+        return metric_name(metric) if named else metric
+    if match := _AT_LEAST.fullmatch(metric):
+        goal, constraint = (matrix_metric_name(match[i]) for i in (1, 2))
+        return f"{goal}@{constraint}>={match[3]}"
+    if "[" in metric:
+        return metric
+    if metric.lower() in _MATRIX_METRICS:
+        return metric.lower()
+    name = registered_spelling(metric)
+    if name in _MATRIX_METRICS or isinstance(get_metric(name), Average):
+        return name
+    return f"{name}_macro"
 
 
 def is_for_matrix(metric: str | Metric | MatrixMetric) -> bool:
@@ -196,11 +243,56 @@ def is_for_matrix(metric: str | Metric | MatrixMetric) -> bool:
     return "@" not in metric and isinstance(get_metric(metric), Average)
 
 
+def is_for_several(metric: str | Metric | MatrixMetric) -> bool:
+    """Whether a metric may be one of several classes or labels only.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of four counts, of a matrix, or an average over labels.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import is_for_several
+    >>> names = ("f1", "kappa_quadratic", "recall[fraud]", "f1_samples")
+    >>> [is_for_several(name) for name in names]
+    [False, True, True, True]
+    """
+    if isinstance(metric, str):
+        known = metric.lower() in ("kappa_linear", "kappa_quadratic")
+        return known or "[" in metric or metric.lower().endswith("_samples")
+    return not takes_counts(metric)
+
+
+def takes_counts(metric: Metric | MatrixMetric) -> bool:
+    """Whether a callable is one of the four counts rather than of a matrix.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics import FBeta
+    >>> from sk_anyloss.metrics.multiclass.lookup import takes_counts
+    >>> takes_counts(FBeta(2)), takes_counts(lambda M: M.trace())
+    (True, False)
+    """
+    if isinstance(metric, (Average, CohenKappa, CostMatrix)):
+        return isinstance(metric, Average)
+    try:
+        parameters = inspect.signature(metric).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return not (
+        sum(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
+        == 1
+        and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    )
+
+
 def _check_binary(name: str, metric: str) -> None:
     if is_registered_curve(get_metric(name)):
         raise ValueError(
-            f"metric={metric!r} is a metric over thresholds of two classes and has no "
-            "average here; choose a metric of the confusion matrix, such as "
+            f"Only binary classification is supported by metric={metric!r}, a metric "
+            "over thresholds of two classes; choose a metric of the confusion matrix, "
+            "such as "
             f"'f1_macro', or one of {', '.join(matrix_metric_names())}."
         )
     if isinstance(get_metric(name), Average):

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights
 from sk_anyloss.training.data.sparse import SparseStack
+from sk_anyloss.training.data.strata import strata
 
-__all__ = ["Chunk", "batch_bounds", "resolve_batch_size", "stratified_order"]
+__all__ = [
+    "Chunk",
+    "batch_bounds",
+    "resolve_batch_size",
+    "stratified_order",
+]
 
 #: Up to this many samples, ``batch_size='auto'`` trains on all of them at once.
 FULL_BATCH_SAMPLES = 64
@@ -30,8 +36,8 @@ class Chunk:
         The samples of each group of models.
     XT : tensor of shape (G, d, n) or (d, n)
         The same, transposed.
-    classes : ClassWeights
-        Their labels and weights.
+    classes : ClassWeights or LabelWeights
+        Their classes or labels, and weights.
     n : int
         Their number.
     sparse : SparseStack, default=None
@@ -40,7 +46,7 @@ class Chunk:
 
     X: Tensor
     XT: Tensor
-    classes: ClassWeights
+    classes: AnyWeights
     n: int
     sparse: SparseStack | None = None
 
@@ -50,7 +56,7 @@ class Chunk:
         return cls(X, X.mT, ClassWeights.of(y, sample_weight), len(y))
 
     @classmethod
-    def of_sparse(cls, samples: SparseStack, classes: ClassWeights) -> Chunk:
+    def of_sparse(cls, samples: SparseStack, classes: AnyWeights) -> Chunk:
         """From samples that stay sparse."""
         nothing = classes.table[:0]
         return cls(nothing, nothing, classes, classes.n, samples)
@@ -113,8 +119,21 @@ def batch_bounds(n: int, n_batches: int) -> list[int]:
 def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Random order of the samples in which each class is spread out evenly.
 
-    Any run of consecutive samples then holds its proportion of the positives, to within
-    one, so that each batch can compute a metric of both classes.
+    Any run of consecutive samples then holds its proportion of each class, to within
+    one of two classes and nearly so of several, so that each batch can compute a metric
+    of all classes.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,) or (n, Q)
+        Classes, or labels, 0 or 1; these are stratified by :func:`strata`.
+    rng : numpy.random.Generator
+        Where the order comes from.
+
+    Returns
+    -------
+    order : ndarray of int of shape (n,)
+        Positions of the samples.
 
     Examples
     --------
@@ -125,6 +144,8 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     >>> int(y[order][:4].sum()), int(y[order][4:].sum())
     (1, 1)
     """
+    if y.ndim > 1 or (len(y) and y.max() > 1):
+        return _spread_out(strata(y), rng)
     order = rng.permutation(len(y))
     positive = y[order] > 0
     n_positive = np.count_nonzero(positive)
@@ -143,3 +164,20 @@ def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     merged[is_positive] = order[positive]
     merged[~is_positive] = order[~positive]
     return merged
+
+
+def _spread_out(strata: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The order for any number of strata: each at even distances, then merged."""
+    order = rng.permutation(len(strata))
+    codes = strata[order].astype(np.int64)
+    if codes.max(initial=0) < 2**15:
+        codes = codes.astype(np.int16)  # Sorted by counting.
+    counts = np.bincount(codes)
+    grouped = np.argsort(codes, kind="stable")
+    firsts = np.cumsum(counts) - counts
+    starts = rng.random(len(counts))
+    sizes = np.maximum(counts, 1)
+    # Sample i of a stratum has place (i + start) / size.
+    places = np.arange(len(order)) - np.repeat(firsts - starts, counts)
+    places = places / np.repeat(sizes, counts)
+    return order[grouped[np.argsort(places, kind="stable")]]

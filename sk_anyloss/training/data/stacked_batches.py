@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights, LabelWeights
 from sk_anyloss.training.data.batches import Chunk, batch_bounds, stratified_order
 from sk_anyloss.training.data.source import Index, Matrix, Source, as_source, as_tensor
 from sk_anyloss.training.data.sparse import SparseStack, can_fold
@@ -30,8 +30,8 @@ class Group:
 
     Parameters
     ----------
-    target : ndarray
-        Labels of its samples, 0 or 1.
+    target : ndarray of shape (n,) or (n, Q)
+        Classes of its samples, or labels, 0 or 1.
     rng : numpy.random.Generator or None
         Where the order of the samples comes from; None leaves them in theirs.
     index : ndarray of int or None
@@ -90,6 +90,8 @@ class StackedBatches:
         What to compute in.
     device : torch.device, default=None
         Where to compute.
+    n_classes : int, default=2
+        Number of classes; not used if samples have several labels.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class StackedBatches:
         width: int,
         dtype: torch.dtype,
         device: torch.device | None = None,
+        n_classes: int = 2,
     ) -> None:
         self.source, self.groups, self.n_batches = as_source(X), list(groups), n_batches
         self.bin_features = groups[0].bin_features
@@ -154,9 +157,15 @@ class StackedBatches:
         # Samples that stay are stored feature by feature: products are faster so.
         self.is_static = n_batches == len(self.plan[0]) == 1
         size = G * max(block.stop for blocks in self.plan for block in blocks)
+        self.n_classes = n_classes
+        #: Number of labels; None for samples of one class each.
+        self.n_labels = None if self.target.dim() == 1 else self.target.shape[1]
+        in_table, in_target = n_classes, 1
+        if self.n_labels is not None:
+            in_table, in_target = 2 * self.n_labels, self.n_labels
         self.buffers = [
             torch.empty(size * numbers, dtype=dtype, device=device)
-            for numbers in (held, 2, 1)
+            for numbers in (held, in_table, in_target)
         ]
         self.sparse: SparseStack | None = None
         self.filled: _Block | None = None
@@ -192,10 +201,11 @@ class StackedBatches:
         """Buffers for the samples, the weights and the labels of a block."""
         G, d = self.shape
         d = 0 if self.stays_sparse else d
+        Q = self.n_labels
         shapes = (
             (G, d, stop) if self.is_static else (G, stop, d),
-            (G, 2, stop),
-            (G, stop),
+            (G, self.n_classes, stop) if Q is None else (G, Q, 2, stop),
+            (G, stop) if Q is None else (G, Q, stop),
         )
         X, table, labels = (
             buffer[: math.prod(shape)].view(shape)
@@ -211,18 +221,20 @@ class StackedBatches:
         places = block.places if self.order is None else self.order[block.places]
         X, table, labels = self._within(block.stop)
         self._fill_samples(places if self.index is None else self.index[places], X)
-        labels.copy_(_take(self.target, places).view(labels.shape))
-        negatives, positives = table.unbind(1)
-        if self.weight is None:
-            positives.copy_(labels)
-            torch.sub(1, labels, out=negatives)
+        weight: Tensor | float = 1.0
+        if self.weight is not None:
+            weight = _take(self.weight, places).view(len(labels), -1).to(labels.device)
+        target = _take(self.target, places)
+        if self.n_labels is None:
+            labels.copy_(target.view(labels.shape))
+            _fill_table(table, labels, weight)
         else:
-            weight = _take(self.weight, places).view(labels.shape).to(labels.device)
-            torch.mul(weight, labels, out=positives)
-            torch.sub(weight, positives, out=negatives)
+            labels.copy_(target.view(len(labels), -1, self.n_labels).mT)
+            by_label = weight[:, None] if isinstance(weight, Tensor) else weight
+            _fill_table(table.transpose(1, 2), labels, by_label)
         if block.padding is not None:
             group, sample = block.padding
-            table[group, :, sample] = 0
+            table[group, ..., sample] = 0
 
     def _fill_samples(self, index: Index, X: Tensor) -> None:
         """Gather samples and standardise or encode them."""
@@ -246,18 +258,23 @@ class StackedBatches:
         if self.bin_features is not None:
             X.clamp_(-1, 1)
 
+    def _classes(self, table: Tensor, labels: Tensor, even: bool) -> AnyWeights:
+        kind = ClassWeights if self.n_labels is None else LabelWeights
+        return kind(table, labels, even)
+
     def view(self, block: _Block, batch: tuple[int, int, bool]) -> Chunk:
         """The samples of a batch, or of a chunk of one, within a block."""
         if self.sparse is not None:  # Of this block: each has one batch.
             _, table, labels = self._within(block.stop)
             even = batch[2] and self.weight is None
-            return Chunk.of_sparse(self.sparse, ClassWeights(table, labels, even))
+            return Chunk.of_sparse(self.sparse, self._classes(table, labels, even))
         if (block.stop, batch) not in self.views:
             start, stop, even = batch
             X, table, labels = self._within(block.stop)
             X = X[:, start:stop] if len(self.groups) > 1 else X[0, start:stop]
             even = even and self.weight is None
-            classes = ClassWeights(table[..., start:stop], labels[:, start:stop], even)
+            part = slice(start, stop)
+            classes = self._classes(table[..., part], labels[..., part], even)
             self.views[block.stop, batch] = Chunk(X, X.mT, classes, stop - start)
         return self.views[block.stop, batch]
 
@@ -279,6 +296,25 @@ class _Chunks(Sequence[Chunk]):
 
 def _take(values: Tensor, places: Index) -> Tensor:
     return values[places if isinstance(places, slice) else torch.from_numpy(places)]
+
+
+def _fill_table(table: Tensor, labels: Tensor, weight: Tensor | float) -> None:
+    """Write the weight of each sample into the row of its class, on axis 1."""
+    if table.shape[1] > 2:
+        table.zero_()
+        index = labels.to(torch.int64).unsqueeze(1)
+        if isinstance(weight, Tensor):
+            table.scatter_(1, index, weight.unsqueeze(1))
+        else:
+            table.scatter_(1, index, weight)
+        return
+    negatives, positives = table.unbind(1)
+    if isinstance(weight, Tensor):
+        torch.mul(weight, labels, out=positives)
+        torch.sub(weight, positives, out=negatives)
+    else:
+        positives.copy_(labels)
+        torch.sub(weight, labels, out=negatives)
 
 
 def _join(arrays: list[np.ndarray]) -> np.ndarray:

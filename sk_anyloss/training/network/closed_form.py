@@ -107,7 +107,7 @@ class ClosedForm(Layers):
         -------
         loss : float or ndarray of shape (K,)
             The loss of each network; a float for one.
-        logits : tensor of shape (K, n)
+        logits : tensor of shape (K, n) or (K, C, n)
             The logits before the step, of the last chunk.
         S : Statistics
             What the loss sums over samples.
@@ -192,7 +192,8 @@ class ClosedForm(Layers):
             return value, S, write_again
         # The logits are a small part of what the samples take.
         together = torch.cat([z.clone() for z in logits], dim=-1)
-        classes = ClassWeights.join(chunk.classes for chunk in batch)
+        # Losses that are not sums over samples are those of two classes.
+        classes = ClassWeights.join(chunk.classes for chunk in batch)  # type: ignore[misc]
         S, cache = loss.statistics(together, classes)
         value, grad = self._value_and_grad(S)
         loss.backward(cache, grad, classes, out=together)

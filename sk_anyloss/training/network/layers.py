@@ -108,7 +108,10 @@ class Workspace:
             if normal:
                 self.normal = normal[0].view(by_group)
         else:
-            self.logits, self.logits_grad = z.squeeze(1), g.squeeze(1)
+            # One logit for two classes, or one for each of several classes or labels.
+            self.logits, self.logits_grad = z, g
+            if layer.width == 1:
+                self.logits, self.logits_grad = z.squeeze(1), g.squeeze(1)
 
     @property
     def known_norm(self) -> Norm:

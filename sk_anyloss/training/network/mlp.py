@@ -1,4 +1,4 @@
-"""The multi-layer perceptron: a batch of samples in, a logit for each out."""
+"""The multi-layer perceptron: a batch of samples in, their logits out."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class _Linear(nn.Linear):
 
 
 class MLP(nn.Module):
-    """Multi-layer perceptron with one logit as output.
+    """Multi-layer perceptron with one logit, or several, for each sample.
 
     ``hidden=()`` is the single-layer perceptron, started at zero. ``hidden=(2,)`` is
     the network of the AnyLoss paper: Linear, batch norm, sigmoid, Linear.
@@ -212,8 +212,11 @@ class MLP(nn.Module):
     bin_features : array of int of shape (n_inputs,), default=None
         If given, a piecewise-linear encoding: each input is a bin of the feature named
         here, ``(X - mean) / scale`` clipped to [-1, 1].
-    output_bias : float, default=0
-        Logit of every sample before training: the weights of the last layer are 0.
+    output_bias : float or array of shape (n_outputs,), default=0
+        Logits of every sample before training: the weights of the last layer are 0.
+    n_outputs : int, default=1
+        Number of logits for each sample: one for two classes, or one for each of
+        several classes or labels.
     dtype : torch.dtype, default=None
         Type of the parameters.
     random_state : int, default=None
@@ -241,7 +244,8 @@ class MLP(nn.Module):
         mean: np.ndarray | None = None,
         scale: np.ndarray | None = None,
         bin_features: np.ndarray | None = None,
-        output_bias: float = 0.0,
+        output_bias: float | np.ndarray = 0.0,
+        n_outputs: int = 1,
         dtype: torch.dtype | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -257,7 +261,7 @@ class MLP(nn.Module):
         self.register_buffer("bin_features", index)
         n_inputs = n_features if bin_features is None else len(bin_features)
         #: Widths of the input, the hidden layers and the output.
-        self.widths = widths = [n_inputs, *hidden, 1]
+        self.widths = widths = [n_inputs, *hidden, n_outputs]
         self.layers = nn.ModuleList(
             _Linear(n_in, n_out, dtype=dtype) for n_in, n_out in pairwise(widths)
         )
@@ -283,10 +287,12 @@ class MLP(nn.Module):
         for layer in hidden:
             weight = layer.get_parameter("weight")
             nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
-        nn.init.constant_(output.get_parameter("bias"), self.output_bias)
+        bias = output.get_parameter("bias")
+        with torch.no_grad():
+            bias.copy_(torch.as_tensor(self.output_bias, dtype=bias.dtype))
 
     def forward(self, X: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Logits of shape (n,) for samples of shape (n, n_features).
+        """Logits of shape (n,) or (n, n_outputs), for samples (n, n_features).
 
         Computed in the dtype of the parameters, under autocast too: so the network is
         the same whether its gradient comes in closed form or from autograd.
@@ -297,7 +303,7 @@ class MLP(nn.Module):
                 if self.norms:
                     X = self.norms[i](X, sample_weight)
                 X = layer(self.activation_function(X))
-            return X.squeeze(-1)
+            return X.squeeze(-1) if self.widths[-1] == 1 else X
 
     def _first_layer(self, X: Tensor) -> Tensor:
         """Output of the first layer; a sparse tensor is not made dense for it."""

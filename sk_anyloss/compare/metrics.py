@@ -1,0 +1,157 @@
+"""The metric of a comparison, for the number of classes and the labels of its tables.
+
+Models are fitted on codes 0, 1, ..., C - 1 of the classes, and a fold is stored as its
+C x C confusion matrix, from which every metric is computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sk_anyloss.compare.tables.labels import Label
+from sk_anyloss.metrics import Metric, get_metric, matrix_metric, metric_name
+from sk_anyloss.metrics.confusion import Counts
+from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric_name
+from sk_anyloss.metrics.scoring import evaluate, matrix_values
+
+__all__ = [
+    "AnyMetric",
+    "check_metric",
+    "encode_metric",
+    "metric_for_classes",
+    "score_counts",
+]
+
+#: A metric of four counts, of a C x C matrix, or the name of one.
+AnyMetric: TypeAlias = str | Callable[..., Any]
+
+
+def check_metric(metric: AnyMetric, classes: Sequence[Label]) -> None:
+    """Refuse a metric that does not exist for these classes.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric.
+    classes : sequence of labels
+        The classes of a table.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import check_metric
+    >>> check_metric("recall[c]", ["a", "b", "d"])
+    Traceback (most recent call last):
+    ...
+    ValueError: metric='recall[c]' names the class 'c', but the classes are a, b, d.
+    """
+    if len(classes) == 2:
+        get_metric(metric)
+    else:
+        matrix_metric(metric, classes)
+
+
+def metric_for_classes(metric: AnyMetric, n_classes: int) -> AnyMetric:
+    """The metric that is meant where there are more than two classes.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A valid metric.
+    n_classes : int
+        The number of classes.
+
+    Returns
+    -------
+    metric : str or callable
+        With more than two classes, the macro average of a metric of two classes; other
+        metrics as they are.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import metric_for_classes
+    >>> metric_for_classes("f1", 2), metric_for_classes("f1", 3)
+    ('f1', 'f1_macro')
+    >>> metric_for_classes("precision@recall[a]>=0.8", 3), metric_for_classes("mcc", 3)
+    ('precision_macro@recall[a]>=0.8', 'mcc')
+    """
+    if n_classes == 2:
+        return metric
+    if not isinstance(metric, str) and _is_name_of(metric, metric_name(metric)):
+        metric = metric_name(metric)  # A function means the same as its name.
+    found: AnyMetric = matrix_metric_name(metric)
+    return found
+
+
+def _is_name_of(metric: Metric, name: str) -> bool:
+    try:
+        return bool(get_metric(name) == metric)
+    except ValueError:
+        return False
+
+
+def encode_metric(metric: AnyMetric, classes: Sequence[Label]) -> AnyMetric:
+    """The metric for labels that are encoded as 0, 1, ..., C - 1.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric, which may name a class.
+    classes : sequence of labels
+        The classes in the order of their codes.
+
+    Returns
+    -------
+    metric : str or callable
+        The same metric, with codes where it names classes.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import encode_metric
+    >>> encode_metric("f1_macro@recall[late]>=0.8", ["fine", "late", "lost"])
+    'f1_macro@recall[1]>=0.8'
+    """
+    if not isinstance(metric, str) or "[" not in metric:
+        return metric
+    codes = {str(label): code for code, label in enumerate(classes)}
+    texts = "|".join(re.escape(text) for text in sorted(codes, key=len, reverse=True))
+    return re.sub(
+        rf"\[(['\"]?)({texts})\1\]", lambda match: f"[{codes[match[2]]}]", metric
+    )
+
+
+def score_counts(
+    metric: AnyMetric, counts: Sequence[float], classes: Sequence[Label]
+) -> float:
+    """A metric of a confusion matrix.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric.
+    counts : sequence of float of length C * C
+        The matrix row by row, true classes in rows; ``tn, fp, fn, tp`` for two.
+    classes : sequence of labels of length C
+        The classes.
+
+    Returns
+    -------
+    score : float
+        The metric.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import score_counts
+    >>> score_counts("recall", [5, 1, 1, 3], ["no", "yes"])
+    0.75
+    >>> score_counts("recall[b]", [5, 1, 0, 0, 2, 2, 1, 0, 4], "abc")
+    0.5
+    """
+    if len(classes) == 2 and not is_for_matrix(metric):
+        return float(evaluate(metric, Counts(*map(float, counts))))
+    function = matrix_metric(metric, list(classes))
+    M = np.asarray(counts, dtype=float).reshape(1, len(classes), len(classes))
+    return float(matrix_values(function, M)[0])

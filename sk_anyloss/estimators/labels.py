@@ -1,0 +1,142 @@
+"""Labels of an estimator: which kind of target they are, and as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from sk_anyloss.training.target_types import Binary, Multiclass, Multilabel, TargetType
+
+__all__ = ["Labels"]
+
+#: The most classes that a network is built for. The soft confusion matrix of a batch
+#: and its gradient have the square of this many entries.
+MAX_CLASSES = 5000
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels that an estimator has learned of.
+
+    Parameters
+    ----------
+    target : TargetType
+        Two classes, several classes or several labels.
+    classes : ndarray
+        The classes, sorted; for several labels, their positions.
+    pos_label : label or None
+        Of two classes, the positive one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.labels import Labels
+    >>> labels = Labels.of(np.array(["no", "yes", "no"]))
+    >>> labels.target.name, str(labels.pos_label)
+    ('binary', 'yes')
+    >>> labels.encode(np.array(["yes", "no"]), float)
+    array([1., 0.])
+    >>> Labels.of(np.array(["a", "b", "c"])).encode(np.array(["c", "a"]), float)
+    array([2., 0.])
+    """
+
+    target: TargetType
+    classes: np.ndarray
+    pos_label: Hashable | None = None
+
+    @classmethod
+    def of(
+        cls,
+        y: np.ndarray,
+        pos_label: Hashable | None = None,
+        classes: np.ndarray | None = None,
+    ) -> Labels:
+        """Find out what kind of target labels are, or say what is wrong with them.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,) or (n, Q)
+            Labels.
+        pos_label : label, default=None
+            Of two classes, the positive one; None for the greater.
+        classes : ndarray, default=None
+            Classes beside those in y.
+
+        Returns
+        -------
+        labels : Labels
+            What an estimator keeps of them.
+        """
+        check_classification_targets(y)
+        if y.ndim == 2:
+            return cls._of_indicator(y, pos_label)
+        found = np.unique(y)
+        if classes is not None:
+            found = np.union1d(found, classes)
+        if len(found) > 2:
+            return cls._of_classes(found, pos_label, len(y))
+        return cls(Binary(found.tolist()), *_two_classes(found, pos_label))
+
+    @classmethod
+    def _of_classes(
+        cls, found: np.ndarray, pos_label: Hashable | None, n: int
+    ) -> Labels:
+        if pos_label is not None:
+            raise ValueError(
+                f"pos_label={pos_label!r} names the positive one of two classes, but y "
+                f"has {len(found)}; leave it out, or train for one class against the "
+                f"rest by a metric such as 'f1[{pos_label}]'."
+            )
+        if len(found) > MAX_CLASSES:
+            raise ValueError(
+                f"y has {len(found)} classes among {n} samples; at most {MAX_CLASSES} "
+                f"are supported, since a confusion matrix of {len(found)} x "
+                f"{len(found)} numbers is computed for every batch. If y is a number "
+                "to predict, it needs a regressor; else group rare classes."
+            )
+        return cls(Multiclass(len(found), found.tolist()), found)
+
+    @classmethod
+    def _of_indicator(cls, y: np.ndarray, pos_label: Hashable | None) -> Labels:
+        # scikit-learn takes any two numbers for an indicator.
+        is_indicator = type_of_target(y) == "multilabel-indicator"
+        if not is_indicator or not np.isin(y, (0, 1)).all():
+            raise ValueError(
+                "y has two dimensions, so it must be a matrix of 0 and 1 with a column "
+                f"for each label; got the values {np.unique(y)[:5].tolist()} among "
+                "them. For several classes, give a single column."
+            )
+        if pos_label not in (None, 1):
+            raise ValueError(
+                f"pos_label={pos_label!r} has no meaning for a matrix of 0 and 1; "
+                "leave it out."
+            )
+        return cls(Multilabel(y.shape[1]), np.arange(y.shape[1]))
+
+    def encode(self, y: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
+        """Labels as numbers: 0 and 1, or the positions of the classes."""
+        if self.target.name == "binary":
+            return (y == self.pos_label).astype(dtype)
+        if self.target.name == "multiclass":
+            return np.searchsorted(self.classes, y).astype(dtype)
+        return y.astype(dtype)
+
+
+def _two_classes(
+    found: np.ndarray, pos_label: Hashable | None
+) -> tuple[np.ndarray, Hashable]:
+    """The two classes, and the positive one."""
+    if len(found) < 2:
+        raise ValueError(
+            "y has only one class among the samples of positive weight, "
+            f"{found.tolist()}, and a classifier needs two classes; partial_fit "
+            "can be told all of them with classes=."
+        )
+    if pos_label is not None and pos_label not in found:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not one of the classes {found.tolist()}."
+        )
+    return found, found[1] if pos_label is None else pos_label

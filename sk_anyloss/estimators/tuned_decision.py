@@ -1,0 +1,486 @@
+"""Any classifier, with its decision tuned for a metric on out-of-fold scores."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+from sk_anyloss._compat import check_sample_weight, routing_enabled
+from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
+from sk_anyloss.estimators.preparation import split_seed
+from sk_anyloss.estimators.tuning.pooled_scores import PooledScores, fit_fold
+from sk_anyloss.estimators.tuning.responses import check_response
+from sk_anyloss.estimators.tuning.rules import (
+    ClassRule,
+    LabelRule,
+    Rule,
+    ThresholdRule,
+)
+from sk_anyloss.metrics.decision import ClassOffsets, Decision, LabelDecision
+from sk_anyloss.metrics.scoring import check_indicator
+
+__all__ = ["TunedDecisionClassifier"]
+
+
+def _has(method: str) -> Callable[[TunedDecisionClassifier], bool]:
+    def check(self: TunedDecisionClassifier) -> bool:
+        # Asks for the attribute, so that a missing one is reported in its own words.
+        getattr(getattr(self, "estimator_", self._inner()), method)
+        return True
+
+    return check
+
+
+class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Classifier whose decision is tuned for a metric, for classes or labels.
+
+    The estimator is fitted on the folds of a cross-validation, and the decision is
+    tuned on its scores for the samples left out: a threshold for two classes, an offset
+    of the log-probability of each class for more, a threshold of each label for several
+    labels. It is then fitted on all samples. With few samples of a class the best
+    threshold is a noisy number; the mean over bootstrap samples is a better choice.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Any classifier with ``predict_proba`` or ``decision_function``, also a pipeline
+        or a search; ``LogisticRegression()`` if None. Put a fitted one into
+        :class:`sklearn.frozen.FrozenEstimator`.
+    metric : str or callable, default='f1'
+        What to tune for: as :func:`sk_anyloss.metrics.get_metric` takes it for two
+        classes, :func:`sk_anyloss.metrics.matrix_metric` for more, such as
+        ``'f1_macro@recall[fraud]>=0.8'`` or a ``CostMatrix``, and
+        :func:`sk_anyloss.metrics.multilabel.label_metric` for several labels.
+    cv : int, splitter or iterable, default=5
+        How to split the samples. An integer gives that many stratified folds of
+        shuffled samples, seeded by ``random_state``.
+    n_bootstrap : int, default=40
+        Number of bootstrap samples of the out-of-fold scores over which the tuned
+        thresholds or offsets are averaged; 0 for the ones that maximise the metric on
+        all of them. With a constraint the latter are used in any case, since they meet
+        it, and the bootstrap samples only tell the spread.
+    refit : bool, default=True
+        Whether to fit the estimator on all samples. False is for a ``cv`` with a single
+        split, and keeps the estimator fitted on its training samples.
+    n_jobs : int, default=None
+        Number of processes for the folds.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and of the bootstrap samples. The estimator has its own.
+    pos_label : label, default=None
+        The positive one of two classes; by default ``classes_[1]``.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    classes_ : ndarray of shape (n_classes,), or list of ndarrays
+        The labels, sorted; for several labels ``[array([0, 1]), ...]``.
+    decision_ : Decision, ClassOffsets or LabelDecision
+        The tuned decision, on the scale of log-odds or log-probabilities.
+    threshold_ : float
+        Two classes: the probability above which the positive one is predicted.
+    offsets_ : ndarray of shape (n_classes,)
+        More classes: what is added to the log-probabilities.
+    thresholds_ : ndarray of shape (n_labels,)
+        Several labels: the probability above which each is predicted.
+    spread_ : ndarray of shape (2, ...) or None
+        Quantiles 0.1 and 0.9 of the threshold, offsets or thresholds over the bootstrap
+        samples.
+    best_score_ : float
+        The metric of the out-of-fold decisions, all together, each with a threshold
+        that was tuned on the other folds.
+    pos_label_ : label
+        Two classes: the positive one.
+    n_features_in_ : int
+        Number of features seen in ``fit``, if the estimator tells it.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the estimator tells them.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : For two classes; averages the
+        scores of the folds on a grid of thresholds.
+    sk_anyloss.metrics.tuning.best_offsets : How the offsets are found.
+    sk_anyloss.metrics.tuning.robust : The bootstrap samples, and what they bring.
+
+    Notes
+    -----
+    Without ``predict_proba``, the ``decision_function`` is taken for log-odds, or for
+    the logits of a softmax; ``threshold_`` is then the logistic function of a score.
+
+    A class that is missing among the training samples of a fold has the probability 0
+    there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sk_anyloss import TunedDecisionClassifier
+    >>> X, y = make_classification(
+    ...     600, n_classes=3, n_informative=4, weights=[0.8, 0.15], random_state=0
+    ... )
+    >>> model = TunedDecisionClassifier(metric="f1_macro", random_state=0).fit(X, y)
+    >>> model.offsets_.shape, model.score(X, y) > model.estimator_.score(X, y) - 0.5
+    ((3,), True)
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        metric: str | Callable[..., Any] = "f1",
+        *,
+        cv: CV = 5,
+        n_bootstrap: int = 40,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        pos_label: Hashable | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.metric = metric
+        self.cv = cv
+        self.n_bootstrap = n_bootstrap
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.pos_label = pos_label
+
+    def _inner(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._inner())
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+            tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` takes, and hands on to the estimator and to the splitter."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self._inner(), method_mapping=fit)
+            .add(splitter=inner_cv(self.cv), method_mapping=split)
+        )
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> TunedDecisionClassifier:
+        """Tune the decision on samples that are left out, and fit on all of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, as the estimator takes them.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their classes, or an indicator matrix of several labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the metric, and for the estimator if its ``fit`` takes them.
+        **params
+            For ``fit`` of the estimator; with metadata routing also for the splitter,
+            ``groups`` say.
+
+        Returns
+        -------
+        self : TunedDecisionClassifier
+            The fitted estimator.
+        """
+        inner = self._inner()
+        check_response(inner)
+        self._check_n_bootstrap()
+        X, target = self._check_samples(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, len(target))
+        rule = self._rule(target)
+        fit_params, split_params = self._routed(inner, weight, params)
+        fold_seed, bootstrap_seed = split_seed(self.random_state, 2)
+        folds = self._folds(X, target, weight, fold_seed, split_params)
+        if not self.refit and len(folds) > 1:
+            raise ValueError(
+                f"refit=False keeps the estimator of a single split, but cv makes "
+                f"{len(folds)}; pass refit=True, or a cv with one split."
+            )
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_fold)(clone(inner), X, target, rule, fit_params, *fold)
+            for fold in folds
+        )
+        pool = PooledScores(
+            rule,
+            target,
+            weight,
+            [test for _, test in folds],
+            [scores for _, scores in fitted],
+        )
+        tuned, spread = pool.tune(self.n_bootstrap, bootstrap_seed)
+        if self.refit:
+            self.estimator_ = clone(inner).fit(X, target, **fit_params)
+        else:
+            self.estimator_ = fitted[0][0]
+        self._set_decision(rule, tuned, spread)
+        self.best_score_ = pool.nested_score(self.n_bootstrap, bootstrap_seed)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _check_n_bootstrap(self) -> None:
+        n = self.n_bootstrap
+        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 0:
+            raise ValueError(f"n_bootstrap must be an integer from 0 on, got {n!r}.")
+
+    def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        X, y = indexable(X, y)
+        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+        if len(shape) == 2 and shape[1] > 1:
+            return X, check_indicator(y)
+        target: np.ndarray = column_or_1d(y, warn=True)
+        check_classification_targets(target)
+        return X, target
+
+    def _rule(self, target: np.ndarray) -> Rule:
+        if target.ndim == 2:
+            return LabelRule(self.metric, np.arange(target.shape[1]))
+        classes = np.unique(target)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has only one class, {classes.tolist()}, and a classifier needs at "
+                "least two classes."
+            )
+        if len(classes) > 2 and self.pos_label is not None:
+            raise ValueError(
+                f"pos_label={self.pos_label!r} is for two classes, and there are "
+                f"{len(classes)}; name a class in the metric, as in "
+                f"'recall[{classes[0]}]'."
+            )
+        if len(classes) == 2:
+            return ThresholdRule(self.metric, classes, self.pos_label)
+        return ClassRule(self.metric, classes)
+
+    def _routed(
+        self, inner: Any, weight: np.ndarray | None, params: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What goes to ``fit`` of the estimator, and to ``split`` of the splitter."""
+        if routing_enabled():
+            given = dict(params)
+            if weight is not None:
+                given["sample_weight"] = weight
+            routed = process_routing(self, "fit", **given)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
+        fit_params = dict(params)
+        if weight is not None:
+            name = _weight_parameter(inner)
+            if name is None:
+                warnings.warn(
+                    f"{type(inner).__name__}.fit takes no sample_weight; the weights "
+                    "are used to tune the decision only.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            else:
+                fit_params[name] = weight
+        return fit_params, {}
+
+    def _folds(
+        self,
+        X: Any,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        seed: int,
+        split_params: Mapping[str, Any],
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        cv, strata = self.cv, target
+        if cv is None or isinstance(cv, numbers.Integral):
+            cv = 5 if cv is None else int(cv)
+            strata = _rarest_label(target) if target.ndim == 2 else target
+            classes, counts = np.unique(strata, return_counts=True)
+            if target.ndim == 1 and counts.min() < 2:
+                raise ValueError(
+                    f"The class {classes[counts.argmin()]!r} has one sample, and "
+                    f"{type(self).__name__} needs two of each class, one to train on "
+                    "and one to leave out; merge the class with another, leave it out, "
+                    "or pass a splitter as cv."
+                )
+            if cv > counts.max():
+                warnings.warn(
+                    f"cv={cv} is lowered to {counts.max()}, the number of samples in "
+                    "the largest class.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                cv = max(int(counts.max()), 2)
+        with warnings.catch_warnings():
+            # Folds without a sample of a rare class do no harm to pooled scores.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            folds = list(inner_cv(cv, seed).split(X, strata, **split_params))
+        if target.ndim == 1:
+            check_folds(folds, target, weight)
+        return folds
+
+    def _set_decision(
+        self, rule: Rule, tuned: np.ndarray, spread: np.ndarray | None
+    ) -> None:
+        for name in ("threshold_", "offsets_", "thresholds_", "pos_label_"):
+            self.__dict__.pop(name, None)
+        self.classes_: np.ndarray | list[np.ndarray] = rule.classes
+        self._tuned_rule = rule
+        self._numbers = tuned
+        self.spread_ = spread
+        if isinstance(rule, ClassRule):
+            self.offsets_ = tuned
+            self.decision_: Decision | ClassOffsets | LabelDecision
+            self.decision_ = ClassOffsets(tuned)
+            return
+        self.spread_ = None if spread is None else expit(spread)
+        if isinstance(rule, ThresholdRule):
+            self.pos_label_ = rule.pos_label
+            self.decision_ = decision = Decision(float(tuned))
+            self.threshold_ = decision.threshold
+        else:
+            self.classes_ = [np.array([0, 1]) for _ in rule.classes]
+            self.decision_ = labels = LabelDecision(tuned)
+            self.thresholds_ = labels.threshold
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Margins of the tuned decision, not those of the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples to decide on.
+
+        Returns
+        -------
+        margin : ndarray of shape (n_samples,), (n_samples, n_classes) or \
+                (n_samples, n_labels)
+            Two classes: above 0 where ``classes_[1]`` is predicted. More classes:
+            ``log p + offset``, largest for the class that is predicted. Several labels:
+            above 0 where the label is predicted.
+        """
+        check_is_fitted(self)
+        scores = self._tuned_rule.scores(self.estimator_, X)
+        return self._tuned_rule.margin(self._numbers, scores)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Labels by the tuned decision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples to label.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or an indicator matrix.
+        """
+        margin = self.decision_function(X)
+        return self._tuned_rule.decide(margin)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Probabilities of the estimator, which the decision leaves as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or list of ndarrays
+            What the estimator returns. The most probable class is not always the one
+            that is predicted.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+        """Logarithms of the probabilities of the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes), or list of ndarrays
+            What the estimator returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The metric that the decision is tuned for, of the predictions on X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their classes or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            The metric; accuracy only if ``metric='accuracy'``.
+        """
+        predicted = self.predict(X)
+        return self._tuned_rule.score(y, predicted, sample_weight)
+
+
+def _weight_parameter(estimator: Any) -> str | None:
+    """Name under which ``fit`` takes sample weights, without metadata routing."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_parameter(last)
+        return None if inner is None else f"{name}__{inner}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    searched = getattr(estimator, "estimator", None)  # Of GridSearchCV, say.
+    return None if searched is None else _weight_parameter(searched)
+
+
+def _rarest_label(target: np.ndarray) -> np.ndarray:
+    """The rarest label of each sample, to stratify by; -1 without any."""
+    order = np.argsort(target.sum(axis=0), kind="stable")
+    first = np.argmax(target[:, order] == 1, axis=1)
+    return np.where(target.any(axis=1), order[first], -1)

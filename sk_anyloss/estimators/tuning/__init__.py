@@ -1,0 +1,1 @@
+"""Parts of the meta-estimator that tunes decisions."""
