@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags, indexable
+from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -267,6 +267,7 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         if len(shape) == 2 and shape[1] > 1:
             return X, check_indicator(y)
         target: np.ndarray = column_or_1d(y, warn=True)
+        assert_all_finite(target, input_name="y")
         check_classification_targets(target)
         return X, target
 

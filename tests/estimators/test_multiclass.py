@@ -55,10 +55,6 @@ def test_outputs_of_three_classes(three):
 
 def test_the_closed_form_trains_the_network_that_autograd_trains(three):
     X, y = three
-
-    class ByAutograd(MulticlassAnyLoss):
-        """The same loss, whose network is trained step by step."""
-
     closed = small(loss=MulticlassAnyLoss("f1_macro", Sigmoid(10)), warm_up=0)
     codes = np.searchsorted(CLASSES, y)
     net = closed.fit(X, y).net_

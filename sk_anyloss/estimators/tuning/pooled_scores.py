@@ -39,11 +39,11 @@ class PooledScores:
     >>> from sk_anyloss.estimators.tuning.rules import ThresholdRule
     >>> from sk_anyloss.estimators.tuning.pooled_scores import PooledScores
     >>> rule = ThresholdRule("f1", np.array([0, 1]))
-    >>> scores = np.array([-3.0, -1.0]), np.array([-2.0, 0.0])
+    >>> scores = np.array([-3.0, -1.2]), np.array([-2.0, -1.0])
     >>> tests = np.array([0, 2]), np.array([1, 3])
     >>> pool = PooledScores(rule, np.array([0, 0, 1, 1]), None, tests, scores)
     >>> float(pool.tune(0, 0)[0]), pool.nested_score(0, 0)
-    (-1.5, 1.0)
+    (-1.6, 0.8)
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class PooledScores:
             return best, None
         found: Tuned = robust(
             lambda w: self.rule.retune(scores, target, w, best),
-            target,
+            self.rule.strata(target),
             weight,
             n_bootstrap=n_bootstrap,
             random_state=seed,

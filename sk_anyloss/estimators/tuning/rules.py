@@ -55,6 +55,10 @@ class Rule(ABC):
     def scores(self, estimator: Any, X: Any) -> np.ndarray:
         """Scores of the samples by a fitted estimator."""
 
+    def strata(self, y: np.ndarray) -> np.ndarray:
+        """What bootstrap samples keep the frequencies of."""
+        return y
+
     @abstractmethod
     def tune(
         self, scores: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
@@ -132,6 +136,10 @@ class ThresholdRule(Rule):
                     "the confusion matrix, such as 'f1'."
                 )
             metric_values(metric, *np.ones((4, 1)))
+
+    def strata(self, y: np.ndarray) -> np.ndarray:
+        # The same draws, whatever the classes are called.
+        return y == self.pos_label
 
     def scores(self, estimator: Any, X: Any) -> np.ndarray:
         log_p = class_scores(estimator, X, self.classes)
