@@ -13,10 +13,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_anyloss.metrics import Metric, curve_names, get_metric
+from sk_anyloss.metrics import Metric, curve_names
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import metric_score
+from sk_anyloss.metrics.scoring import is_curve, metric_score
 
 if TYPE_CHECKING:
     from sk_anyloss.training.data.source import Matrix
@@ -48,9 +48,9 @@ class DecidesByLogOdds(ClassifierMixin):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # A metric over thresholds is one of two classes.
-        is_curve = self.metric in curve_names() or isinstance(self.metric, Curve)
-        tags.classifier_tags.multi_class = not is_curve
-        tags.classifier_tags.multi_label = not is_curve
+        of_two = self.metric in curve_names() or isinstance(self.metric, Curve)
+        tags.classifier_tags.multi_class = not of_two
+        tags.classifier_tags.multi_label = not of_two
         tags.input_tags.sparse = True
         return tags
 
@@ -189,7 +189,7 @@ class DecidesByLogOdds(ClassifierMixin):
                 labels=self.classes_ if self.target_type_ == "multiclass" else None,
                 sample_weight=sample_weight,
             )
-        if isinstance(get_metric(self.metric), Curve):
+        if is_curve(self.metric):
             y_pred = self.decision_function(X)
             y_pred = y_pred if self._favours_last else -y_pred
         else:
@@ -199,5 +199,6 @@ class DecidesByLogOdds(ClassifierMixin):
             y_pred,
             metric=self.metric,
             pos_label=self.pos_label_,
+            labels=self.classes_,
             sample_weight=sample_weight,
         )

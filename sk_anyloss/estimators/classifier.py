@@ -576,7 +576,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             return
         if self.target_type_ != "binary":
             return
-        if not depends_on_prevalence(self.metric):
+        if not depends_on_prevalence(self._labels.target.goal(self.metric)):
             warnings.warn(
                 f"class_weight={self.class_weight!r} has no effect on metric="
                 f"{metric_name(self.metric)!r}: it is made of the rates within each "

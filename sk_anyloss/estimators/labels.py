@@ -41,6 +41,8 @@ class Labels:
     array([1., 0.])
     >>> Labels.of(np.array(["a", "b", "c"])).encode(np.array(["c", "a"]), float)
     array([2., 0.])
+    >>> labels.decode(np.array([0.3, -0.2])).tolist()
+    ['yes', 'no']
     """
 
     target: TargetType
@@ -78,7 +80,9 @@ class Labels:
             found = np.union1d(found, classes)
         if len(found) > 2:
             return cls._of_classes(found, pos_label, len(y))
-        return cls(Binary(found.tolist()), *_two_classes(found, pos_label))
+        found, positive = _two_classes(found, pos_label)
+        index = int(positive == found[1])
+        return cls(Binary(found.tolist(), index), found, positive)
 
     @classmethod
     def _of_classes(
@@ -123,6 +127,15 @@ class Labels:
         if self.target.name == "multiclass":
             return np.searchsorted(self.classes, y).astype(dtype)
         return y.astype(dtype)
+
+    def decode(self, margin: np.ndarray) -> np.ndarray:
+        """Labels of margins, as :meth:`TargetType.best_decision` leaves them."""
+        if self.target.name == "multiclass":
+            return self.classes[margin.argmax(axis=1)]
+        if self.target.name != "binary":
+            return (margin > 0).astype(int)
+        is_last = (margin > 0) == (self.pos_label == self.classes[1])
+        return self.classes[is_last.astype(int)]
 
 
 def _two_classes(

@@ -100,8 +100,9 @@ def build_loss(
 ) -> nn.Module:
     """The criterion that an estimator trains on."""
     step = spelled(model.step, step_names())
+    metric = target.goal(model.metric)
     goal = (
-        model.metric,
+        metric,
         get_step(step, L=L) if step == "sigmoid" else get_step(step),
         model.threshold,
     )
@@ -109,7 +110,7 @@ def build_loss(
     if model.loss is not None:
         loss = spelled(model.loss, loss_names())
         if target.name == "binary":
-            check_metric(model.metric)
+            check_metric(metric)
     criterion = get_loss(loss, *goal, target_type=target.name, classes=target.classes)
     if isinstance(criterion, Loss):
         if criterion is model.loss:

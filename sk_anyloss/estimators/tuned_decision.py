@@ -26,17 +26,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from sk_anyloss._compat import check_sample_weight, routing_enabled
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.pooled_scores import PooledScores, fit_fold
-from sk_anyloss.estimators.tuning.responses import check_response
-from sk_anyloss.estimators.tuning.rules import (
-    ClassRule,
-    LabelRule,
-    Rule,
-    ThresholdRule,
-)
-from sk_anyloss.metrics.decision import ClassOffsets, Decision, LabelDecision
-from sk_anyloss.metrics.scoring import check_indicator
+from sk_anyloss.estimators.tuning.responses import check_response, outputs_of
+from sk_anyloss.metrics.decision import Decision
+from sk_anyloss.metrics.scoring import check_indicator, metric_score
 
 __all__ = ["TunedDecisionClassifier"]
 
@@ -94,8 +89,11 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         The fitted estimator.
     classes_ : ndarray of shape (n_classes,), or list of ndarrays
         The labels, sorted; for several labels ``[array([0, 1]), ...]``.
-    decision_ : Decision, ClassOffsets or LabelDecision
+    decision_ : Decision
         The tuned decision, on the scale of log-odds or log-probabilities.
+    metric_ : str or callable
+        The metric as it is meant for this target, such as ``'f1_macro'`` for ``'f1'``
+        of three classes.
     threshold_ : float
         Two classes: the probability above which the positive one is predicted.
     offsets_ : ndarray of shape (n_classes,)
@@ -218,7 +216,8 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(target))
-        rule = self._rule(target)
+        labels = Labels.of(target, self.pos_label)
+        self._check_metric(labels)
         fit_params, split_params = self._routed(inner, weight, params)
         fold_seed, bootstrap_seed = split_seed(self.random_state, 2)
         folds = self._folds(X, target, weight, fold_seed, split_params)
@@ -228,22 +227,23 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
                 f"{len(folds)}; pass refit=True, or a cv with one split."
             )
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_fold)(clone(inner), X, target, rule, fit_params, *fold)
+            delayed(fit_fold)(clone(inner), X, target, labels, fit_params, *fold)
             for fold in folds
         )
         pool = PooledScores(
-            rule,
-            target,
+            labels.target,
+            self.metric,
+            labels.encode(target, float),
             weight,
             [test for _, test in folds],
-            [scores for _, scores in fitted],
+            [outputs for _, outputs in fitted],
         )
-        tuned, spread = pool.tune(self.n_bootstrap, bootstrap_seed)
+        decision, spread = pool.tune(self.n_bootstrap, bootstrap_seed)
         if self.refit:
             self.estimator_ = clone(inner).fit(X, target, **fit_params)
         else:
             self.estimator_ = fitted[0][0]
-        self._set_decision(rule, tuned, spread)
+        self._set_decision(labels, decision, spread)
         self.best_score_ = pool.nested_score(self.n_bootstrap, bootstrap_seed)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -271,24 +271,14 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         check_classification_targets(target)
         return X, target
 
-    def _rule(self, target: np.ndarray) -> Rule:
-        if target.ndim == 2:
-            return LabelRule(self.metric, np.arange(target.shape[1]))
-        classes = np.unique(target)
-        if len(classes) < 2:
+    def _check_metric(self, labels: Labels) -> None:
+        self.metric_ = labels.target.resolve(self.metric)
+        if labels.target.is_curve(self.metric):
             raise ValueError(
-                f"y has only one class, {classes.tolist()}, and a classifier needs at "
-                "least two classes."
+                f"metric={self.metric!r} is a metric over all thresholds, so no "
+                "threshold is better for it than another; choose a metric of the "
+                "confusion matrix, such as 'f1'."
             )
-        if len(classes) > 2 and self.pos_label is not None:
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is for two classes, and there are "
-                f"{len(classes)}; name a class in the metric, as in "
-                f"'recall[{classes[0]}]'."
-            )
-        if len(classes) == 2:
-            return ThresholdRule(self.metric, classes, self.pos_label)
-        return ClassRule(self.metric, classes)
 
     def _routed(
         self, inner: Any, weight: np.ndarray | None, params: Mapping[str, Any]
@@ -351,28 +341,25 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return folds
 
     def _set_decision(
-        self, rule: Rule, tuned: np.ndarray, spread: np.ndarray | None
+        self, labels: Labels, decision: Decision, spread: np.ndarray | None
     ) -> None:
         for name in ("threshold_", "offsets_", "thresholds_", "pos_label_"):
             self.__dict__.pop(name, None)
-        self.classes_: np.ndarray | list[np.ndarray] = rule.classes
-        self._tuned_rule = rule
-        self._numbers = tuned
-        self.spread_ = spread
-        if isinstance(rule, ClassRule):
-            self.offsets_ = tuned
-            self.decision_: Decision | ClassOffsets | LabelDecision
-            self.decision_ = ClassOffsets(tuned)
+        self._labels, self.decision_ = labels, decision
+        self.classes_: np.ndarray | list[np.ndarray] = labels.classes
+        kind = labels.target.name
+        if kind == "multiclass":
+            # What is added is the negative of what is subtracted.
+            self.offsets_ = -np.asarray(decision.offset)
+            self.spread_ = None if spread is None else -spread[::-1]
             return
         self.spread_ = None if spread is None else expit(spread)
-        if isinstance(rule, ThresholdRule):
-            self.pos_label_ = rule.pos_label
-            self.decision_ = decision = Decision(float(tuned))
+        if kind == "binary":
+            self.pos_label_ = labels.pos_label
             self.threshold_ = decision.threshold
         else:
-            self.classes_ = [np.array([0, 1]) for _ in rule.classes]
-            self.decision_ = labels = LabelDecision(tuned)
-            self.thresholds_ = labels.threshold
+            self.classes_ = [np.array([0, 1]) for _ in labels.classes]
+            self.thresholds_ = decision.threshold
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Margins of the tuned decision, not those of the estimator.
@@ -390,9 +377,15 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             ``log p + offset``, largest for the class that is predicted. Several labels:
             above 0 where the label is predicted.
         """
+        margin = self._margin(X)
+        if self._labels.target.name != "binary":
+            return margin
+        return margin if self.pos_label_ == self._labels.classes[1] else -margin
+
+    def _margin(self, X: ArrayLike) -> np.ndarray:
+        """Margin in favour of the positive class, of each class or of each label."""
         check_is_fitted(self)
-        scores = self._tuned_rule.scores(self.estimator_, X)
-        return self._tuned_rule.margin(self._numbers, scores)
+        return self.decision_.margin(outputs_of(self.estimator_, X, self._labels))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels by the tuned decision.
@@ -407,8 +400,8 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Classes, or an indicator matrix.
         """
-        margin = self.decision_function(X)
-        return self._tuned_rule.decide(margin)
+        margin = self._margin(X)
+        return self._labels.decode(margin)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
@@ -465,7 +458,15 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             The metric; accuracy only if ``metric='accuracy'``.
         """
         predicted = self.predict(X)
-        return self._tuned_rule.score(y, predicted, sample_weight)
+        kind = self._labels.target.name
+        return metric_score(
+            y,
+            predicted,
+            metric=self.metric,
+            pos_label=self.pos_label_ if kind == "binary" else None,
+            labels=None if kind == "multilabel-indicator" else self._labels.classes,
+            sample_weight=sample_weight,
+        )
 
 
 def _weight_parameter(estimator: Any) -> str | None:

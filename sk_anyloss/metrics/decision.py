@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from sk_anyloss.metrics.arithmetic import Array
 
-__all__ = ["ClassOffsets", "Decision", "LabelDecision", "log_odds", "log_probabilities"]
+__all__ = ["Decision", "log_odds", "log_probabilities"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Decision:
     array([False,  True,  True])
     >>> round(decision.threshold, 6)
     0.2
+    >>> log_proba = np.log([[0.6, 0.3, 0.1], [0.9, 0.05, 0.05]])
+    >>> Decision(np.array([1.0, 0.0, -1.0])).margin(log_proba).argmax(axis=1)
+    array([1, 0])
     """
 
     offset: float | np.ndarray = 0.0
@@ -57,73 +60,6 @@ class Decision:
     def is_positive(self, log_odds: Array) -> Array:
         """Whether the positive class is predicted, for an array or a tensor."""
         return log_odds > self.offset  # type: ignore[return-value]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelDecision:
-    """Each label is predicted where its log-odds exceed its own offset.
-
-    Parameters
-    ----------
-    offset : ndarray of shape (Q,)
-        Log-odds of the decision threshold of each label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_anyloss.metrics.decision import LabelDecision
-    >>> decision = LabelDecision(np.array([0.0, -2.0]))
-    >>> decision.is_positive(np.array([[-1.0, -1.0], [1.0, -3.0]]))
-    array([[False,  True],
-           [ True, False]])
-    >>> decision.threshold.round(2)
-    array([0.5 , 0.12])
-    """
-
-    offset: np.ndarray
-
-    @property
-    def threshold(self) -> np.ndarray:
-        """The probability above which each label is predicted."""
-        return expit(self.offset)
-
-    def margin(self, log_odds: np.ndarray) -> np.ndarray:
-        """Distance to the thresholds in log-odds, above 0 for predicted labels."""
-        return log_odds - self.offset
-
-    def is_positive(self, log_odds: np.ndarray) -> np.ndarray:
-        """Whether each label is predicted."""
-        return log_odds > self.offset
-
-
-@dataclass(frozen=True, eq=False)
-class ClassOffsets:
-    """The class with the largest ``log p + offset`` is predicted.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (C,)
-        What is added to the logarithm of the probability of each class. Zeros give the
-        most probable class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_anyloss.metrics.decision import ClassOffsets
-    >>> log_proba = np.log([[0.6, 0.3, 0.1], [0.9, 0.05, 0.05]])
-    >>> ClassOffsets(np.array([-1.0, 0.0, 1.0])).decide(log_proba)
-    array([1, 0])
-    """
-
-    offsets: np.ndarray
-
-    def margin(self, log_proba: np.ndarray) -> np.ndarray:
-        """``log p + offset``, largest for the class that is predicted."""
-        return log_proba + self.offsets
-
-    def decide(self, log_proba: np.ndarray) -> np.ndarray:
-        """Index of the predicted class; of equally good ones the first."""
-        return np.argmax(self.margin(log_proba), axis=-1)
 
 
 def log_probabilities(probability: np.ndarray) -> np.ndarray:

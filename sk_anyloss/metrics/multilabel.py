@@ -9,6 +9,7 @@ import numpy as np
 
 from sk_anyloss.metrics.arithmetic import Array, Metric, ratio
 from sk_anyloss.metrics.multiclass.averages import Average
+from sk_anyloss.metrics.multiclass.lookup import needs_matrix
 from sk_anyloss.metrics.registry import (
     get_metric,
     is_registered_curve,
@@ -151,13 +152,12 @@ def label_metric(metric: str | Metric | LabelAverage) -> LabelAverage:
         return metric
     if isinstance(metric, Average):
         return LabelAverage(metric.metric, metric.average)
+    if needs_matrix(metric):
+        raise ValueError(
+            f"metric={metric!r} is a metric of classes that exclude each other and has "
+            "no meaning for several labels; choose an average such as 'f1_macro'."
+        )
     if isinstance(metric, str):
-        if metric.lower() in ("kappa_linear", "kappa_quadratic") or "[" in metric:
-            raise ValueError(
-                f"metric={metric!r} is a metric of classes that exclude each other and "
-                "has no meaning for several labels; choose an average such as "
-                "'f1_macro'."
-            )
         if match := _NAME.fullmatch(metric):
             return LabelAverage(registered_spelling(match[1]), match[2].lower())
         return LabelAverage(registered_spelling(metric))

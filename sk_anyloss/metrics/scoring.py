@@ -33,6 +33,7 @@ __all__ = [
     "evaluate",
     "evaluate_logits",
     "evaluate_matrix",
+    "is_curve",
     "matrix_values",
     "metric_score",
     "metric_scorer",
@@ -96,21 +97,33 @@ def metric_score(
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, len(true))
     is_for_all = is_for_matrix(metric)
-    is_curve = not is_for_all and isinstance(get_metric(metric), Curve)
-    given = (true,) if is_curve else (true, predicted)
+    over_thresholds = is_curve(metric)
+    given = (true,) if over_thresholds else (true, predicted)
     distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
     classes = distinct if labels is None else np.asarray(labels)
-    if is_for_all or (len(classes) > 2 and pos_label is None and not is_curve):
+    if is_for_all or (len(classes) > 2 and pos_label is None and not over_thresholds):
         M = confusion_matrix(true, predicted, labels=classes, sample_weight=weight)
         return evaluate_matrix(metric, M.astype(float), classes.tolist())
     if pos_label is None:
         pos_label = _greater_label(*given)
     target = (true == pos_label).astype(float)
-    if is_curve:
+    if over_thresholds:
         scores = check_array(predicted, ensure_2d=False, dtype=(np.float64, np.float32))
         return evaluate_logits(metric, scores, target, weight)
     decision = (predicted == pos_label).astype(float)
     return evaluate(metric, confusion(decision, 1 - decision, target, weight))
+
+
+def is_curve(metric: str | Callable[..., Any]) -> bool:
+    """Whether a metric is one over all thresholds, of scores rather than decisions.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.scoring import is_curve
+    >>> is_curve("roc_auc"), is_curve("recall[fraud]")
+    (True, False)
+    """
+    return not is_for_matrix(metric) and isinstance(get_metric(metric), Curve)
 
 
 def _is_indicator(y: ArrayLike) -> bool:
@@ -484,11 +497,10 @@ def metric_scorer(
     # An unknown name should fail here, not after a long fit.
     if _is_for_labels(metric):
         return make_scorer(metric_score, metric=label_metric(metric))
-    is_curve = not is_for_matrix(metric) and isinstance(get_metric(metric), Curve)
     params: dict[str, Any] = {"metric": metric}
     if labels is not None:
         params["labels"] = labels
-    if is_curve:
+    if is_curve(metric):
         params["response_method"] = ("decision_function", "predict_proba")
     if pos_label is not None:
         params["pos_label"] = pos_label

@@ -22,8 +22,11 @@ from sk_anyloss.metrics.confusion import Counts, confusion
 from sk_anyloss.metrics.constraints import AtLeast
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.multiclass.lookup import matrix_metric, matrix_metric_name
-from sk_anyloss.metrics.multiclass.matrix import CostMatrix
+from sk_anyloss.metrics.multiclass.lookup import (
+    matrix_metric_name,
+    split_constraint,
+)
+from sk_anyloss.metrics.multiclass.two_classes import binary_metric
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 from sk_anyloss.metrics.scoring import (
     best_threshold,
@@ -141,6 +144,7 @@ class TargetType:
         outputs: np.ndarray,
         target: np.ndarray,
         sample_weight: np.ndarray | None = None,
+        start: Decision | None = None,
     ) -> tuple[Decision, float]:
         """The decision that is best for a metric on some samples, and its value.
 
@@ -148,6 +152,8 @@ class TargetType:
         ----------
         metric, outputs, target, sample_weight
             As for :meth:`evaluate`.
+        start : Decision, default=None
+            A good decision to start from, where the best one is searched for.
 
         Returns
         -------
@@ -164,7 +170,11 @@ class TargetType:
 
     def has_constraint(self, metric: AnyMetric) -> bool:
         """Whether a metric has a floor under another one."""
-        return isinstance(metric, str) and "@" in metric
+        return split_constraint(metric) is not None
+
+    def goal(self, metric: AnyMetric) -> AnyMetric:
+        """The metric as the loss takes it."""
+        return metric
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The metric as it is meant here: a binary one as its macro average."""
@@ -188,8 +198,12 @@ class Binary(TargetType):
 
     name = "binary"
 
-    def __init__(self, classes: Sequence[object] | None = None) -> None:
+    def __init__(
+        self, classes: Sequence[object] | None = None, positive: int = 1
+    ) -> None:
         super().__init__(1, [0, 1] if classes is None else classes)
+        #: Which of the classes is the positive one.
+        self.positive = positive
 
     @property
     def n_classes(self) -> int:
@@ -228,7 +242,7 @@ class Binary(TargetType):
 
     def score(self, metric: AnyMetric, counts: Tensor) -> float:
         """The metric of the four counts."""
-        return float(get_metric(metric)(*counts))
+        return float(get_metric(self.goal(metric))(*counts))
 
     def evaluate(
         self,
@@ -240,7 +254,8 @@ class Binary(TargetType):
     ) -> float:
         """The metric of decisions, or over all thresholds."""
         offset = 0.0 if decision is None else float(decision.offset)
-        return evaluate_logits(metric, outputs, target, sample_weight, offset)
+        goal = self.goal(metric)
+        return evaluate_logits(goal, outputs, target, sample_weight, offset)
 
     def best_decision(
         self,
@@ -248,22 +263,28 @@ class Binary(TargetType):
         outputs: np.ndarray,
         target: np.ndarray,
         sample_weight: np.ndarray | None = None,
+        start: Decision | None = None,
     ) -> tuple[Decision, float]:
         """The best threshold on the log-odds."""
-        offset, value = best_threshold(metric, outputs, target, sample_weight)
+        goal = self.goal(metric)
+        offset, value = best_threshold(goal, outputs, target, sample_weight)
         return Decision(offset), value
 
     def is_curve(self, metric: AnyMetric) -> bool:
         """Whether a metric looks at all thresholds."""
-        return isinstance(get_metric(metric), Curve)
+        return isinstance(get_metric(self.goal(metric)), Curve)
 
     def has_constraint(self, metric: AnyMetric) -> bool:
         """Whether a metric has a floor under another one."""
-        return isinstance(get_metric(metric), AtLeast)
+        return isinstance(get_metric(self.goal(metric)), AtLeast)
+
+    def goal(self, metric: AnyMetric) -> AnyMetric:
+        """The metric as one of four counts."""
+        return binary_metric(metric, self.classes, self.positive)
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The metric, which must be one of two classes."""
-        get_metric(metric)
+        get_metric(self.goal(metric))
         return metric
 
     def probabilities(self, outputs: np.ndarray) -> np.ndarray:
@@ -301,6 +322,8 @@ class Multiclass(TargetType):
     ) -> Tensor:
         """The confusion matrix of the decisions for the largest logit."""
         table = samples.table[0]
+        if np.ndim(decision.offset):
+            logits = logits - logits.new_tensor(decision.offset)
         decided = logits.argmax(-1)
         M = table.new_zeros(self.n_outputs, self.n_outputs)
         return M.index_add_(1, decided, table)
@@ -316,6 +339,7 @@ class Multiclass(TargetType):
         outputs: np.ndarray,
         target: np.ndarray,
         sample_weight: np.ndarray | None = None,
+        start: Decision | None = None,
     ) -> tuple[Decision, float]:
         """The best offsets of the log-probabilities, by coordinate ascent."""
         offsets, value = best_offsets(
@@ -324,14 +348,21 @@ class Multiclass(TargetType):
             target.astype(int),
             sample_weight,
             self.classes,
+            start=None if start is None else -np.asarray(start.offset),
         )
         return Decision(-offsets), value
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The metric of the matrix; the macro average of a binary one."""
-        function: Any = matrix_metric(metric, self.classes)
-        if isinstance(metric, (str, CostMatrix)):
-            function(np.eye(self.n_outputs))  # Refuses costs of another shape.
+        try:
+            # Refuses an unknown class, or costs of another shape.
+            evaluate_matrix(metric, np.eye(self.n_outputs), self.classes)
+        except TypeError as error:
+            raise ValueError(
+                f"metric={metric!r} is not a function of the confusion matrix of "
+                f"{self.n_outputs} classes: {error}. A metric of two classes needs an "
+                "average, such as Average(metric, 'macro')."
+            ) from error
         return matrix_metric_name(metric)
 
     def probabilities(self, outputs: np.ndarray) -> np.ndarray:
@@ -395,6 +426,7 @@ class Multilabel(TargetType):
         outputs: np.ndarray,
         target: np.ndarray,
         sample_weight: np.ndarray | None = None,
+        start: Decision | None = None,
     ) -> tuple[Decision, float]:
         """The best threshold of each label."""
         offsets, value = best_label_thresholds(metric, outputs, target, sample_weight)

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 from sk_anyloss import AnyLossClassifier, EarlyStopping, fit_stack
 from sk_anyloss.losses import CrossEntropy, MulticlassAnyLoss
 from sk_anyloss.losses.steps import Sigmoid
-from sk_anyloss.metrics import CostMatrix, FBeta
+from sk_anyloss.metrics import CostMatrix, FBeta, Savings, metric_score
 from tests.tolerances import SAME_MODEL
 
 CLASSES = np.array(["fine", "fraud", "late"])
@@ -334,3 +334,39 @@ def test_labels_of_other_values_are_refused(labels):
         small("kappa_quadratic").fit(X, Y)
     with pytest.raises(ValueError, match="has no average over labels"):
         small("roc_auc").fit(X, Y)
+
+
+@pytest.mark.parametrize("pos_label", ["fine", "fraud"])
+@pytest.mark.parametrize(
+    ("metric", "same"),
+    [
+        ("recall[fraud]", None),
+        ("kappa_quadratic", "cohen_kappa"),
+        (CostMatrix([[0, 1], [20, 0]]), Savings(fp=1, fn=20)),
+        (own_accuracy, "accuracy"),
+    ],
+    ids=["one class", "kappa", "costs", "function"],
+)
+def test_metrics_of_a_matrix_train_two_classes(three, metric, same, pos_label):
+    X, y = three
+    y = np.where(y == "fraud", "fraud", "fine")
+    model = small(metric, pos_label=pos_label, max_epochs=20).fit(X, y)
+    assert model.metric_ == metric
+    codes, decided = y == "fraud", model.predict(X) == "fraud"
+    if same is None:
+        assert model.score(X, y) == pytest.approx(decided[codes].mean())
+        return
+    expected = metric_score(codes, decided, metric=same)
+    assert model.score(X, y) == pytest.approx(expected)
+    if pos_label == "fraud":
+        plain = small(same, max_epochs=20).fit(X, codes)
+        np.testing.assert_allclose(
+            model.predict_proba(X), plain.predict_proba(X), **SAME_MODEL
+        )
+
+
+def test_a_floor_for_one_of_two_classes_is_met(three):
+    X, y = three
+    y = np.where(y == "fraud", "fraud", "fine")
+    model = small("accuracy@recall[fraud]>=0.95", max_epochs=10).fit(X, y)
+    assert (model.predict(X)[y == "fraud"] == "fraud").mean() >= 0.95

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sk_anyloss.estimators.tuning.rules import Rule
+from sk_anyloss.estimators.labels import Labels
+from sk_anyloss.estimators.tuning.responses import outputs_of
+from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.tuning import Tuned, robust
+from sk_anyloss.training.target_types import AnyMetric, TargetType
 
 __all__ = ["PooledScores", "fit_fold"]
 
@@ -22,86 +25,94 @@ class PooledScores:
 
     Parameters
     ----------
-    rule : Rule
-        From scores to decisions.
+    target_type : TargetType
+        Two classes, several classes or several labels.
+    metric : str or callable
+        What decisions are tuned for.
     target : ndarray of shape (n,) or (n, Q)
-        Classes or labels of all samples.
+        Classes as numbers, or labels, of all samples.
     weight : ndarray of shape (n,) or None
         Their weights.
     tests : sequence of ndarray of int
         The test samples of each fold.
-    scores : sequence of ndarray
-        Their scores.
+    outputs : sequence of ndarray
+        Their scores, as :func:`sk_anyloss.estimators.tuning.responses.outputs_of` gives
+        them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.estimators.tuning.rules import ThresholdRule
     >>> from sk_anyloss.estimators.tuning.pooled_scores import PooledScores
-    >>> rule = ThresholdRule("f1", np.array([0, 1]))
-    >>> scores = np.array([-3.0, -1.2]), np.array([-2.0, -1.0])
+    >>> from sk_anyloss.training.target_types import Binary
+    >>> outputs = np.array([-3.0, -1.2]), np.array([-2.0, -1.0])
     >>> tests = np.array([0, 2]), np.array([1, 3])
-    >>> pool = PooledScores(rule, np.array([0, 0, 1, 1]), None, tests, scores)
-    >>> float(pool.tune(0, 0)[0]), pool.nested_score(0, 0)
+    >>> target = np.array([0, 0, 1, 1])
+    >>> pool = PooledScores(Binary(), "f1", target, None, tests, outputs)
+    >>> pool.tune(0, 0)[0].offset, pool.nested_score(0, 0)
     (-1.6, 0.8)
     """
 
     def __init__(
         self,
-        rule: Rule,
+        target_type: TargetType,
+        metric: AnyMetric,
         target: np.ndarray,
         weight: np.ndarray | None,
         tests: Sequence[np.ndarray],
-        scores: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
     ) -> None:
-        self.rule = rule
+        self.target_type, self.metric = target_type, metric
         index = np.concatenate(tests)
         self.target = target[index]
         self.weight = None if weight is None else weight[index]
-        self.scores = np.concatenate(scores)
+        self.outputs = np.concatenate(outputs)
         self.fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+        #: A mean of several tuned thresholds may miss a constraint that each of them
+        #: meets.
+        self.is_constrained = target_type.has_constraint(metric)
 
     def tune(
         self, n_bootstrap: int, seed: int, used: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Tuned numbers, and their quantiles, on some of the samples."""
+    ) -> tuple[Decision, np.ndarray | None]:
+        """The tuned decision, and quantiles of its offsets, on some of the samples."""
         rows = slice(None) if used is None else used
-        scores, target = self.scores[rows], self.target[rows]
+        outputs, target = self.outputs[rows], self.target[rows]
         weight = None if self.weight is None else self.weight[rows]
-        best = self.rule.tune(scores, target, weight)
+        tune = self.target_type.best_decision
+        best, _ = tune(self.metric, outputs, target, weight)
         if n_bootstrap == 0:
             return best, None
         found: Tuned = robust(
-            lambda w: self.rule.retune(scores, target, w, best),
-            self.rule.strata(target),
+            lambda w: tune(self.metric, outputs, target, w, best)[0].offset,
+            target,
             weight,
             n_bootstrap=n_bootstrap,
             random_state=seed,
         )
-        center = best if self.rule.is_constrained else found.center
-        return center, np.stack((found.low, found.high))
+        decision = best if self.is_constrained else Decision(found.center)
+        return decision, np.stack((found.low, found.high))
 
     def nested_score(self, n_bootstrap: int, seed: int) -> float:
-        """The metric, each fold with numbers that were tuned on the others."""
+        """The metric, each fold with a decision that was tuned on the others."""
         n_folds = int(self.fold[-1]) + 1
         n_bootstrap = min(n_bootstrap, N_BOOTSTRAP_NESTED)
-        if self.rule.is_constrained:
+        if self.is_constrained:
             n_bootstrap = 0
-        decided = np.empty_like(self.target)
+        margin = np.empty_like(self.outputs)
         for k in range(n_folds):
             own = self.fold == k
             # With a single split there are no others.
             used = own if n_folds == 1 else ~own
-            tuned, _ = self.tune(n_bootstrap, seed, used)
-            decided[own] = self.rule.decide(self.rule.margin(tuned, self.scores[own]))
-        return self.rule.score(self.target, decided, self.weight)
+            decision, _ = self.tune(n_bootstrap, seed, used)
+            margin[own] = decision.margin(self.outputs[own])
+        return self.target_type.evaluate(self.metric, margin, self.target, self.weight)
 
 
 def fit_fold(
     estimator: Any,
     X: Any,
     target: np.ndarray,
-    rule: Rule,
+    labels: Labels,
     fit_params: Mapping[str, Any],
     train: np.ndarray,
     test: np.ndarray,
@@ -116,8 +127,8 @@ def fit_fold(
         All samples.
     target : ndarray
         Their classes or labels.
-    rule : Rule
-        From the estimator to scores.
+    labels : Labels
+        All classes or labels.
     fit_params : mapping of str to object
         For ``fit``; what has an entry for each sample is split.
     train, test : ndarray of int
@@ -127,15 +138,15 @@ def fit_fold(
     -------
     estimator : estimator
         Fitted.
-    scores : ndarray
-        Of the test samples.
+    outputs : ndarray
+        Scores of the test samples.
     """
     own = {
         name: _take(value, train) if _is_per_sample(value, len(target)) else value
         for name, value in fit_params.items()
     }
     estimator.fit(_take(X, train), target[train], **own)
-    return estimator, rule.scores(estimator, _take(X, test))
+    return estimator, outputs_of(estimator, _take(X, test), labels)
 
 
 def _take(X: Any, index: np.ndarray) -> Any:

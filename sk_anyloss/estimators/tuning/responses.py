@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, log_softmax
 
+from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.decision import log_odds, log_probabilities
 
-__all__ = ["check_response", "class_scores", "label_scores"]
+__all__ = ["check_response", "class_scores", "label_scores", "outputs_of"]
 
 
 def check_response(estimator: Any) -> None:
@@ -35,6 +36,45 @@ def check_response(estimator: Any) -> None:
 
 
 _METHODS = ("predict_proba", "decision_function")
+
+
+def outputs_of(estimator: Any, X: Any, labels: Labels) -> np.ndarray:
+    """Scores of any classifier, as our networks have them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted classifier with ``predict_proba`` or ``decision_function``.
+    X : array-like
+        Samples, as the estimator takes them.
+    labels : Labels
+        All classes or labels.
+
+    Returns
+    -------
+    outputs : ndarray of shape (n,), (n, C) or (n, Q)
+        Log-odds of the positive class, log-probabilities of the classes, or log-odds of
+        the labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sk_anyloss.estimators.labels import Labels
+    >>> from sk_anyloss.estimators.tuning.responses import outputs_of
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> model = LogisticRegression().fit(X, y)
+    >>> z = outputs_of(model, X, Labels.of(y))
+    >>> np.abs(z - model.decision_function(X)).max() < 1e-9
+    np.True_
+    """
+    if labels.target.name == "multilabel-indicator":
+        return label_scores(estimator, X, len(labels.classes))
+    log_p = class_scores(estimator, X, labels.classes)
+    if labels.target.name == "multiclass":
+        return log_p
+    odds = log_p[:, 1] - log_p[:, 0]
+    return odds if labels.pos_label == labels.classes[1] else -odds
 
 
 def class_scores(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:

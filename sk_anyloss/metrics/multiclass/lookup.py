@@ -35,6 +35,8 @@ __all__ = [
     "matrix_metric",
     "matrix_metric_name",
     "matrix_metric_names",
+    "needs_matrix",
+    "split_constraint",
     "takes_counts",
 ]
 
@@ -167,9 +169,9 @@ def matrix_metric(
         if takes_counts(metric):
             return Average(metric).of_matrix  # type: ignore[arg-type]
         return metric  # type: ignore[return-value]
-    if match := _AT_LEAST.fullmatch(metric):
-        goal, constraint = (matrix_metric(match[i], classes) for i in (1, 2))
-        return MatrixAtLeast(goal, constraint, float(match[3]))
+    if parts := split_constraint(metric):
+        goal, constraint = (matrix_metric(part, classes) for part in parts[:2])
+        return MatrixAtLeast(goal, constraint, parts[2])
     if match := _OF_CLASS.fullmatch(metric):
         _check_binary(match[1], metric)
         return OfClass(match[1], _place(match[2], classes, metric))
@@ -209,9 +211,9 @@ def matrix_metric_name(metric: Any) -> Any:
             metric = Average(metric)
         named = isinstance(metric, Average) and isinstance(metric.metric, str)
         return metric_name(metric) if named else metric
-    if match := _AT_LEAST.fullmatch(metric):
-        goal, constraint = (matrix_metric_name(match[i]) for i in (1, 2))
-        return f"{goal}@{constraint}>={match[3]}"
+    if parts := split_constraint(metric):
+        goal, constraint = (matrix_metric_name(part) for part in parts[:2])
+        return f"{goal}@{constraint}>={parts[2]:g}"
     if "[" in metric:
         return metric
     if metric.lower() in _MATRIX_METRICS:
@@ -236,11 +238,45 @@ def is_for_matrix(metric: str | Metric | MatrixMetric) -> bool:
     >>> [is_for_matrix(name) for name in ("f1", "f1_macro", "recall[fraud]", "mcc")]
     [False, True, True, False]
     """
-    if not isinstance(metric, str):
-        return isinstance(metric, (Average, CohenKappa, CostMatrix))
-    if "[" in metric or metric.lower() in ("kappa_linear", "kappa_quadratic"):
+    if isinstance(metric, Average) or needs_matrix(metric):
         return True
-    return "@" not in metric and isinstance(get_metric(metric), Average)
+    has_name = isinstance(metric, str) and "@" not in metric
+    return has_name and isinstance(get_metric(metric), Average)  # type: ignore[arg-type]
+
+
+def needs_matrix(metric: str | Metric | MatrixMetric) -> bool:
+    """Whether a metric is written for a matrix, and cannot take four counts.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of four counts or of a matrix.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import needs_matrix
+    >>> names = ("f1_macro", "recall[fraud]", "f1@recall[fraud]>=0.8", "kappa_linear")
+    >>> [needs_matrix(name) for name in names]
+    [False, True, True, True]
+    """
+    if not isinstance(metric, str):
+        return not takes_counts(metric)
+    if parts := split_constraint(metric):
+        return any(needs_matrix(part) for part in parts[:2])
+    return "[" in metric or metric.lower() in ("kappa_linear", "kappa_quadratic")
+
+
+def split_constraint(metric: object) -> tuple[str, str, float] | None:
+    """Goal, constraint and floor of a name ``'<goal>@<metric>>=<floor>'``; else None.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.lookup import split_constraint
+    >>> split_constraint("f1_macro@recall[fraud]>=0.8")
+    ('f1_macro', 'recall[fraud]', 0.8)
+    """
+    match = _AT_LEAST.fullmatch(metric) if isinstance(metric, str) else None
+    return None if match is None else (match[1], match[2], float(match[3]))
 
 
 def is_for_several(metric: str | Metric | MatrixMetric) -> bool:
@@ -258,10 +294,8 @@ def is_for_several(metric: str | Metric | MatrixMetric) -> bool:
     >>> [is_for_several(name) for name in names]
     [False, True, True, True]
     """
-    if isinstance(metric, str):
-        known = metric.lower() in ("kappa_linear", "kappa_quadratic")
-        return known or "[" in metric or metric.lower().endswith("_samples")
-    return not takes_counts(metric)
+    of_labels = isinstance(metric, str) and metric.lower().endswith("_samples")
+    return of_labels or needs_matrix(metric)
 
 
 def takes_counts(metric: Metric | MatrixMetric) -> bool:
