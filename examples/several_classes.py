@@ -27,7 +27,7 @@ y = rng.choice(3, 1500, p=[0.85, 0.10, 0.05])
 centres = np.array([[0.0, 0.0], [1.6, 0.6], [-0.4, 1.7]])
 X = centres[y] + rng.normal(size=(1500, 2)) * np.array([1.0, 0.7, 0.6])[y, None]
 
-figure, panels = plt.subplots(2, 2, figsize=(9.5, 8.6), layout="constrained")
+figure, panels = plt.subplots(2, 2, figsize=(9.5, 9.2), layout="constrained")
 grid = np.stack(np.meshgrid(*[np.linspace(-3.2, 3.6, 300)] * 2), axis=-1)
 print(f"{'trained for':<16}{'accuracy':>9}{'macro F1':>10}   recall of each class")
 for panel, metric in zip(panels[0], ["accuracy", "f1_macro"], strict=True):
@@ -49,7 +49,7 @@ for panel, metric in zip(panels[0], ["accuracy", "f1_macro"], strict=True):
     for c in range(3):
         panel.scatter(*X[y == c].T, s=6, color=COLOURS[c], label=f"class {c}")
     panel.set_title(
-        f"trained for {metric}: accuracy {scores[0]:.3f}, macro F1 {scores[1]:.3f}"
+        f"trained for {metric}\naccuracy {scores[0]:.3f}, macro F1 {scores[1]:.3f}"
     )
     panel.set(xlim=(-3.2, 3.6), ylim=(-3.2, 3.6), xticks=[], yticks=[])
 panels[0, 0].legend(markerscale=3, loc="lower right")
@@ -79,7 +79,9 @@ for panel, (name, params) in zip(panels[1], trained.items(), strict=True):
     for c, k in np.ndindex(5, 5):
         colour = "white" if M[c, k] > 0.4 * M.max() else "black"
         panel.text(k, c, M[c, k], ha="center", va="center", color=colour)
-    panel.set_title(f"{name}: kappa {kappa:.3f}, {found} outer grades found")
+    panel.set_title(
+        f"trained for {name}: kappa {kappa:.3f}\n{found} outer grades found"
+    )
     panel.set(xlabel="predicted grade", ylabel="true grade")
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")

@@ -21,11 +21,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
 STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES, flags=re.DOTALL)
+CLASSES = (ROOT / "docs" / "classes.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES + CLASSES, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_code_blocks_of_readme_and_losses_run(block):
+def test_code_blocks_of_the_documents_run(block):
     exec(compile(BLOCKS[block], f"block {block}", "exec"), {})
 
 
@@ -42,7 +43,7 @@ def test_figures_of_the_documents_exist():
     figures = re.findall(r"!\[.*?\]\((.*?)\)", README)
     assert len(figures) == 4
     assert all((ROOT / figure).exists() for figure in figures)
-    for page, n_figures in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5)):
+    for page, n_figures in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5), (CLASSES, 1)):
         figures = re.findall(r"!\[.*?\]\((.*?)\)", page)
         assert len(figures) == n_figures
         assert all((ROOT / "docs" / figure).exists() for figure in figures)
@@ -51,7 +52,7 @@ def test_figures_of_the_documents_exist():
 def test_commands_of_the_documents_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    pages = README + LOSSES + SEARCH + STUDY
+    pages = README + LOSSES + SEARCH + STUDY + CLASSES
     for module in re.findall(r"python -m (benchmarks\.\w+)", pages):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
