@@ -139,3 +139,15 @@ def test_groups_with_positives_are_distributed_over_the_folds(seed):
 def test_there_are_at_most_as_many_inner_folds_as_groups():
     groups, y = np.repeat(np.arange(3), 8), np.tile([0, 1], 12)
     assert len(list(GroupFolds(5).split(None, y, groups))) == 3
+
+
+def test_several_classes_work_without_the_backward_of_softmax(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=150), [-0.5, 1.0])
+    model = AnyLossClassifier("f1", hidden=(4,), max_epochs=10, random_state=0)
+    fused = model.fit(X, y).decision_function(X)
+    monkeypatch.delattr(torch, "_softmax_backward_data")
+    np.testing.assert_allclose(
+        model.fit(X, y).decision_function(X), fused, **SAME_MODEL
+    )

@@ -11,11 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sk_anyloss._compat import softmax_backward
 from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
 from sk_anyloss.metrics.class_weights import ClassWeights, LabelWeights
 from sk_anyloss.metrics.differentiable import not_finite
-from sk_anyloss.metrics.multiclass.gradients import matrix_value_and_grad
+from sk_anyloss.metrics.multiclass.gradients import (
+    ValueAndGrad,
+    differentiate_matrix,
+)
 from sk_anyloss.metrics.multiclass.lookup import matrix_metric
 from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
 
@@ -90,13 +94,14 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
             self.scale = self.step.L / 2
         elif isinstance(self.step, LogitSigmoid):
             self.scale = self.step.beta
-        self._functions: dict[int, MatrixMetric] = {}
+        self._functions: dict[int, ValueAndGrad] = {}
 
-    def _function(self, n_classes: int) -> MatrixMetric:
-        """The metric of the matrix, looked up once."""
+    def _function(self, n_classes: int) -> ValueAndGrad:
+        """The metric of the matrix with its gradient, looked up once."""
         if n_classes not in self._functions:
             classes = range(n_classes) if self.classes is None else self.classes
-            self._functions[n_classes] = matrix_metric(self.name, classes)
+            metric = matrix_metric(self.name, classes)
+            self._functions[n_classes] = differentiate_matrix(metric)
         return self._functions[n_classes]
 
     def statistics(
@@ -115,31 +120,30 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         return torch.bmm(samples.table_of(len(h)), h.mT), (p, h)
 
     def value_and_grad(self, S: Tensor) -> tuple[np.ndarray, Tensor]:
-        """Losses of shape (K,), and the gradients of the metric by the matrices."""
+        """Losses of shape (K,), and their gradients by the matrices."""
         M = S.to("cpu", torch.float64).numpy()
-        value, G = matrix_value_and_grad(self._function(M.shape[-1]), M)
+        value, G = self._function(M.shape[-1])(M)
         if not math.isfinite(value.sum()):
             raise not_finite(str(self.name), M[~np.isfinite(value)][0].tolist())
         if S.dtype != torch.float64:
             limit = torch.finfo(S.dtype).max * 1e-12
             G = G.clip(-limit, limit)
-        return 1 - value, torch.from_numpy(G).to(S)
+        return 1 - value, torch.from_numpy(-G).to(S)
 
     def backward(
         self, cache: Decided, grad: Tensor, samples: ClassWeights, out: Tensor
     ) -> None:
         """Write the gradient by the logits, of the shape of these, into a tensor."""
         p, h = cache
-        by_h = torch.bmm(grad.mT, samples.table_of(len(h)))  # w_i G[y_i]
+        grad = grad if isinstance(self.step, Identity) else grad * self.scale
+        by_h = torch.bmm(grad.mT, samples.table_of(len(h)))  # -w_i G[y_i], scaled
+        into = out if out.dim() == 3 else None
         if isinstance(self.step, Sigmoid):
-            by_p = _through_softmax(by_h, h).mul_(self.scale)
-            by_logits = _through_softmax(by_p, p)
-        elif isinstance(self.step, LogitSigmoid):
-            by_logits = _through_softmax(by_h, h).mul_(self.scale)
+            by_logits = _through_softmax(_through_softmax(by_h, h), p, into)
         else:
-            by_logits = _through_softmax(by_h, p)
-        # The loss is one minus the metric.
-        torch.neg(by_logits[:, 1] if out.dim() == 2 else by_logits, out=out)
+            by_logits = _through_softmax(by_h, h, into)
+        if into is None:  # Of the log-odds of the second of two classes.
+            out.copy_(by_logits[:, 1])
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -247,12 +251,19 @@ def _as_labels(samples: ClassWeights) -> LabelWeights:
     return LabelWeights(torch.stack((rest, table), dim=2), target, even)
 
 
-def _through_softmax(by_output: Tensor, output: Tensor) -> Tensor:
+def _through_softmax(
+    by_output: Tensor, output: Tensor, out: Tensor | None = None
+) -> Tensor:
     """Gradient by the input of a softmax over axis 1, from the one by its output.
 
     ``a = s (g - <s, g>)``, whose entries sum to 0. Where one output rounds to 1, its
     own entry is lost to rounding; taking the sum of all off again restores it.
     """
-    mean = (output * by_output).sum(1, keepdim=True)
-    found = (by_output - mean).mul_(output)
-    return found.addcmul_(output, found.sum(1, keepdim=True), value=-1)
+    backward = softmax_backward()
+    if backward is not None:
+        found = backward(by_output, output, 1, output.dtype)
+    else:
+        mean = (output * by_output).sum(1, keepdim=True)
+        found = (by_output - mean).mul_(output)
+    total = found.sum(1, keepdim=True)
+    return torch.addcmul(found, output, total, value=-1, out=out)

@@ -7,15 +7,17 @@ that is added to a row of G changes nothing then, so G is given up to such const
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.derivatives import value_and_derivatives
 from sk_anyloss.metrics.differentiable import has_closed_form
-from sk_anyloss.metrics.multiclass.averages import Average, one_against_rest
+from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import OfClass
 from sk_anyloss.metrics.multiclass.matrix import (
     MatrixMetric,
@@ -26,7 +28,10 @@ from sk_anyloss.metrics.multiclass.matrix import (
 )
 from sk_anyloss.metrics.registry import get_metric
 
-__all__ = ["matrix_value_and_grad"]
+__all__ = ["differentiate_matrix", "matrix_value_and_grad"]
+
+#: From matrices of shape (K, C, C) to K values and K gradients.
+ValueAndGrad: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def matrix_value_and_grad(
@@ -61,13 +66,45 @@ def matrix_value_and_grad(
     (array([0.875]), array([[0.125, 0.   ],
            [0.   , 0.125]]))
     """
+    return differentiate_matrix(metric)(M)
+
+
+def differentiate_matrix(metric: MatrixMetric) -> ValueAndGrad:
+    """The function of :func:`matrix_value_and_grad` for one metric, looked up once.
+
+    Parameters
+    ----------
+    metric : callable
+        ``f(M)``, from :func:`sk_anyloss.metrics.matrix_metric`.
+
+    Returns
+    -------
+    value_and_grad : callable
+        From matrices of shape (K, C, C) to K values and K gradients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics import matrix_metric
+    >>> from sk_anyloss.metrics.multiclass.gradients import differentiate_matrix
+    >>> value, _ = differentiate_matrix(matrix_metric("mcc", [0, 1]))(np.eye(2)[None])
+    >>> value
+    array([1.])
+    """
     if isinstance(metric, Hashable) and metric in _CLOSED_FORMS:
-        return _CLOSED_FORMS[metric](M)
+        return _CLOSED_FORMS[metric]
     found = getattr(metric, "__self__", metric)
     if isinstance(found, (Average, OfClass)) and has_closed_form(found.metric):
+        binary = get_metric(found.metric)
         if isinstance(found, OfClass):
-            return _of_class_value_and_grad(found, M)
-        return _average_value_and_grad(found, M)
+            return partial(_of_class_value_and_grad, binary, found.index)
+        return partial(_average_value_and_grad, binary, found.average)
+    return partial(_value_and_grad_by_autograd, metric)
+
+
+def _value_and_grad_by_autograd(
+    metric: MatrixMetric, M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     with torch.inference_mode(False), torch.enable_grad():
         matrices = torch.tensor(M, dtype=torch.float64, requires_grad=True)
         values: Any = _call(metric, matrices)
@@ -85,7 +122,7 @@ def _call(metric: MatrixMetric, matrices: Tensor) -> Tensor:
 
 
 def _average_value_and_grad(
-    average: Average, M: np.ndarray
+    metric: Metric, average: str, M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """By the derivatives of the binary metric, which a few arrays of C numbers give.
 
@@ -94,19 +131,19 @@ def _average_value_and_grad(
     So ``G[c, c] = a_c (f_TP - f_FN)`` of class c and ``G[c, d] = a_d (f_FP - f_TN)`` of
     class d, with the weights a of the classes in the average.
     """
-    metric, K, C = get_metric(average.metric), len(M), M.shape[-1]
+    K, C = len(M), M.shape[-1]
     rows, columns, tp = M.sum(2), M.sum(1), M.diagonal(0, 1, 2)
     fn, fp = rows - tp, columns - tp
     tn = rows.sum(1, keepdims=True) - rows - fp
-    if average.average == "micro":
+    weights = np.ones((1, 1))
+    if average == "micro":
         tn, fp, fn, tp = (count.sum(1, keepdims=True) for count in (tn, fp, fn, tp))
-        weights = np.ones((K, 1))
-    elif average.average == "weighted":
-        weights = rows
+    elif average == "macro" and rows.all():
+        weights /= C
     else:
-        weights = 1.0 * ((rows + columns) != 0)
-    total = weights.sum(1, keepdims=True)
-    weights = weights / (total + (total == 0))
+        share = rows if average == "weighted" else 1.0 * ((rows + columns) != 0)
+        total = share.sum(1, keepdims=True)
+        weights = share / (total + (total == 0))
     with np.errstate(all="ignore"):
         value, positives, negatives = value_and_derivatives(metric, tn, fp, fn, tp)
     G = np.empty((K, C, C))
@@ -116,16 +153,18 @@ def _average_value_and_grad(
 
 
 def _of_class_value_and_grad(
-    metric: OfClass, M: np.ndarray
+    binary: Metric, c: int, M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """By the derivatives of the binary metric; other decisions do not matter."""
-    counts = [count[:, metric.index] for count in one_against_rest(M)]
-    with np.errstate(all="ignore"):
-        found = value_and_derivatives(get_metric(metric.metric), *counts)
-    value, positives, negatives = (np.broadcast_to(x, len(M)) for x in found)
+    each = []
+    for m in M:  # With numbers, which is faster than arrays of a few of them.
+        tp, total = m[c, c].item(), m.sum().item()
+        fn, fp = m[c].sum().item() - tp, m[:, c].sum().item() - tp
+        each.append(value_and_derivatives(binary, total - tp - fn - fp, fp, fn, tp))
+    value, positives, negatives = np.array(each, dtype=float).T
     G = np.zeros_like(M)
-    G[:, :, metric.index] = negatives[:, None]
-    G[:, metric.index, metric.index] = positives
+    G[:, :, c] = negatives[:, None]
+    G[:, c, c] = positives
     return value, G
 
 
@@ -177,9 +216,7 @@ def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return value, G + by_column[:, None]
 
 
-_CLOSED_FORMS: dict[
-    MatrixMetric, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-] = {
+_CLOSED_FORMS: dict[MatrixMetric, ValueAndGrad] = {
     accuracy: _accuracy,
     balanced_accuracy: _balanced_accuracy,
     gmean: _gmean,
