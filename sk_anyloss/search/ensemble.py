@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
-from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.decision import Decision, log_odds
+from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.trials import Trial, margin_of
+from sk_anyloss.search.trials import Trial
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["DecidesByEnsemble"]
@@ -23,7 +24,7 @@ __all__ = ["DecidesByEnsemble"]
 class DecidesByEnsemble(DecidesByLogOdds):
     """Labels, scores and the metric, from the fold networks of some candidates."""
 
-    estimators_: list[AnyLossClassifier]
+    estimators_: list[Any]
     estimator_offsets_: np.ndarray
     estimator_weights_: np.ndarray
     oof_proba_: np.ndarray
@@ -51,7 +52,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
             outputs = self._as_outputs(self.oof_proba_)
             self.decision_ = out_of_fold.best_decision(outputs)
 
-    def _use_only(self, model: AnyLossClassifier) -> None:
+    def _use_only(self, model: Any) -> None:
         """Replace the fold networks of one candidate by a network of its own."""
         self.estimators_ = [model]
         self.estimator_offsets_ = self.estimator_offsets_[:1]
@@ -101,5 +102,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
         )
         total: np.ndarray | float = 0.0
         for model, offset, weight in members:
-            total = total + weight * self._scores(margin_of(model, X) - offset)
+            total = total + weight * self._scores(
+                outputs_of(model, X, self._labels) - offset
+            )
         return self._as_outputs(np.asarray(total))

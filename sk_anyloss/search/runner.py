@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
+from sk_anyloss.search.candidates import ESTIMATOR
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
@@ -67,6 +68,8 @@ class Runner:
         by_shape: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for candidate in candidates:
             shape = [candidate.get(name) for name in ("hidden", "n_bins")]
+            if ESTIMATOR in candidate:  # Each is fitted by itself.
+                shape = [ESTIMATOR, len(by_shape)]
             by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
         start, n_begun = time.perf_counter(), 0
 
@@ -130,6 +133,10 @@ class Runner:
             return True
         if trial is None or trial.params.get("class_weight", self.base.class_weight):
             return False  # Class weights already move the threshold.
+        if not trial.is_network:
+            model = trial.params[ESTIMATOR]
+            is_ours = isinstance(model, AnyLossClassifier)
+            return not (is_ours and trains_on_metric(model.loss))
         return not trains_on_metric(trial.params.get("loss"))
 
     def _print(self, trial: Trial) -> None:

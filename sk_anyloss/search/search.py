@@ -29,12 +29,14 @@ from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.candidates import check_candidates, default_candidates
 from sk_anyloss.search.ensemble import DecidesByEnsemble
+from sk_anyloss.search.members import fit_member
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import best_first, results_table, score_trials
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
 from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
+from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
@@ -64,11 +66,15 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         Widths of hidden layers to try, each on the metric and on cross-entropy, and on
         standardised features and a piecewise-linear encoding: see
         :func:`sk_anyloss.search.candidates.default_candidates`.
-    candidates : sequence of dict, default=None
-        Parameters of :class:`AnyLossClassifier` to try instead; see
-        :func:`sk_anyloss.search.candidates.candidate_grid`. What they do not set is
+    candidates : sequence of dicts and estimators, default=None
+        What to try instead: parameters of :class:`AnyLossClassifier` (see
+        :func:`sk_anyloss.search.candidates.candidate_grid`), or classifiers of any
+        other kind, pipelines among them, with ``predict_proba`` or
+        ``decision_function``. What the parameters do not set is
         ``activation='relu'``, ``lr=CosineDecay(0.01)``, the parameters below, and the
-        defaults of :class:`AnyLossClassifier`.
+        defaults of :class:`AnyLossClassifier`. Other classifiers are fitted one by
+        one; weights of samples and classes are passed on where their ``fit`` takes
+        them, and a ``random_state`` of None is set from that of the search.
     ensemble : bool, default=True
         Whether the fold networks of the best candidates decide together, by the mean
         of their scores. Otherwise one network of the best candidate is trained on all
@@ -80,8 +86,9 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         for several classes an offset for each, for several labels a threshold for each.
         A candidate is then scored fold by fold with the threshold of the others.
         ``'auto'`` does so for metrics with a constraint, and for networks trained on
-        cross-entropy without class weights; class weights already move the threshold,
-        and networks trained on the metric have learned theirs.
+        cross-entropy and classifiers of another kind without class weights; class
+        weights already move the threshold, and networks trained on the metric have
+        learned theirs.
     max_epochs : int, default=50
         Number of passes over the samples.
     batch_size : int, float or 'auto', default='auto'
@@ -111,7 +118,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     pos_label_ : label or None
         Of two classes, the positive one.
     cv_results_ : dict of lists and arrays
-        An entry for each candidate: ``params``, ``split<k>_test_score``,
+        An entry for each candidate: ``params``, which is ``{'estimator': ...}`` for a
+        classifier of another kind, ``split<k>_test_score``,
         ``mean_test_score`` and ``std_test_score`` over the folds,
         ``pooled_test_score``, ``rank_test_score`` (by the pooled one),
         ``threshold``, ``fit_time``, its share of the time of its stack, and ``error``,
@@ -127,8 +135,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         Scores of the folds.
     ensemble_indices_ : list of int
         The candidates that decide, the best one first.
-    estimators_ : list of AnyLossClassifier
-        The networks that decide.
+    estimators_ : list of AnyLossClassifier and other classifiers
+        The models that decide.
     estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
         What is subtracted from the log-odds of each network, or from the
         log-probabilities of its classes.
@@ -169,7 +177,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         *,
         cv: CV = 5,
         hidden: Sequence[tuple[int, ...]] = ((), (32, 32)),
-        candidates: Sequence[Mapping[str, Any]] | None = None,
+        candidates: Sequence[Mapping[str, Any] | BaseEstimator] | None = None,
         ensemble: bool = True,
         n_best: int = 5,
         tune_threshold: bool | str = "auto",
@@ -284,8 +292,23 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         chosen = [trials[i] for i in self.ensemble_indices_]
         self._combine(chosen, out_of_fold, self.ensemble and runner.tunes_threshold())
         if not self.ensemble:
-            self._use_only(clone(self.estimators_[0]).fit(samples, labels, weight))
+            self._use_only(self._fit_best(chosen[0], samples, labels, weight))
         self._warn_if_constant()
+
+    def _fit_best(
+        self, best: Trial, X: Matrix, y: np.ndarray, weight: np.ndarray | None
+    ) -> Any:
+        """The best candidate, trained on all samples."""
+        if best.is_network:
+            return clone(best.models[0]).fit(X, y, weight)
+        return fit_member(
+            best.models[0],
+            X,
+            y,
+            self._labels,
+            sample_weight=weight,
+            class_weight=self.class_weight,
+        )
 
     def _base(self, n: int, seed: int) -> AnyLossClassifier:
         """What all candidates have in common, for n samples."""

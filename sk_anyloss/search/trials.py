@@ -16,11 +16,12 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.search.candidates import describe
+from sk_anyloss.search.candidates import ESTIMATOR, describe
+from sk_anyloss.search.members import fit_member, outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.training.data.source import Matrix
 
-__all__ = ["CrossValidationData", "Trial", "margin_of", "run_trials"]
+__all__ = ["CrossValidationData", "Trial", "run_trials"]
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ class Trial:
     Parameters
     ----------
     params : dict
-        Its parameters.
-    models : list of AnyLossClassifier
-        Its network of each fold.
+        Its parameters; of a classifier of another kind, ``{'estimator': ...}``.
+    models : list of estimators
+        Its network, or other classifier, of each fold.
     log_odds : ndarray of shape (n_pooled,), (n_pooled, C) or (n_pooled, Q)
         Their margins on the samples left out, before any tuning of the threshold.
     seconds : float
-        Its share of the time of its stack.
+        Its time, or its share of the time of its stack.
     decision : Decision
         Where it predicts the positive class, each class or each label.
     nested_margin : ndarray of the shape of log_odds or None
@@ -80,7 +81,7 @@ class Trial:
     """
 
     params: dict[str, Any]
-    models: list[AnyLossClassifier]
+    models: list[Any]
     log_odds: np.ndarray
     seconds: float
     decision: Decision = field(default_factory=Decision)
@@ -93,8 +94,10 @@ class Trial:
     ) -> Trial:
         """A candidate that could not be trained or scored."""
         message = str(error)
+        notes = getattr(error, "__notes__", [])
         if not isinstance(error, ValueError) or not message:
             message = f"{type(error).__name__}: {message}".removesuffix(": ")
+        message = " ".join([message, *(f"({note})" for note in notes)])
         return cls(params, [], np.empty(0), seconds, error=message)
 
     def describe(self) -> str:
@@ -107,16 +110,14 @@ class Trial:
         self.nested_margin = out_of_fold.nested_margin(self.log_odds)
 
     @property
+    def is_network(self) -> bool:
+        """Whether it is one of the networks of the search, trained in a stack."""
+        return ESTIMATOR not in self.params
+
+    @property
     def margin(self) -> np.ndarray:
         """Margins on the samples left out, to a threshold that has not seen them."""
         return self.log_odds if self.nested_margin is None else self.nested_margin
-
-
-def margin_of(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
-    """Margin in favour of the positive class, of each class, or of each label."""
-    margin = model.decision_function(X)
-    is_binary = model.target_type_ == "binary"
-    return -margin if is_binary and model.pos_label_ != model.classes_[1] else margin
 
 
 def run_trials(
@@ -131,7 +132,7 @@ def run_trials(
     base : AnyLossClassifier
         What the candidates have in common.
     candidates : sequence of dict
-        What they do not.
+        What they do not; or ``{'estimator': ...}``, a classifier of another kind.
     data : CrossValidationData
         What they are trained on.
 
@@ -143,7 +144,10 @@ def run_trials(
     """
     start = time.perf_counter()
     try:
-        trials = _run_stack(base, candidates, data)
+        if any(ESTIMATOR in candidate for candidate in candidates):
+            trials = [_run_estimator(base, params, data) for params in candidates]
+        else:
+            trials = _run_stack(base, candidates, data)
     except Exception as error:
         if len(candidates) == 1:
             seconds = time.perf_counter() - start
@@ -186,7 +190,45 @@ def _run_stack(
     trials = []
     for i, params in enumerate(candidates):
         own = models[i * len(folds) : (i + 1) * len(folds)]
-        pairs = zip(own, folds, strict=True)
-        margins = [margin_of(model, data.X[test]) for model, (_, test) in pairs]
-        trials.append(Trial(params, own, np.concatenate(margins), 0.0))
+        trials.append(Trial(params, own, _pooled_outputs(base, own, data), 0.0))
     return trials
+
+
+def _run_estimator(
+    base: AnyLossClassifier, params: dict[str, Any], data: CrossValidationData
+) -> Trial:
+    """A classifier of another kind, fitted on each fold by itself."""
+    labels = Labels.of(data.y, base.pos_label)
+    models = []
+    for k, (train, _) in enumerate(data.folds):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fit_member(
+                    params[ESTIMATOR],
+                    data.X[train],
+                    data.y[train],
+                    labels,
+                    sample_weight=None if data.weight is None else data.weight[train],
+                    class_weight=base.class_weight,
+                    seed=base.random_state,
+                )
+        except Exception as error:
+            error.add_note(f"in fold {k} of {len(data.folds)}")
+            raise
+        models.append(model)
+    outputs = _pooled_outputs(base, models, data)
+    if np.isnan(outputs).any():
+        raise ValueError("Its scores of the samples left out are not numbers.")
+    return Trial(params, models, outputs, 0.0)
+
+
+def _pooled_outputs(
+    base: AnyLossClassifier, models: Sequence[Any], data: CrossValidationData
+) -> np.ndarray:
+    """Outputs for the samples that each fold leaves out, by its own model."""
+    labels = Labels.of(data.y, base.pos_label)
+    pairs = zip(models, data.folds, strict=True)
+    return np.concatenate(
+        [outputs_of(model, data.X[test], labels) for model, (_, test) in pairs]
+    )

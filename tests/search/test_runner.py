@@ -7,11 +7,11 @@ from sklearn.model_selection import StratifiedKFold
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.search import runner as runner_module
+from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,
-    margin_of,
     run_trials,
 )
 
@@ -50,7 +50,9 @@ def test_a_trial_is_the_candidate_fitted_on_each_fold():
         margins = np.split(trial.log_odds, len(FOLDS))[i]
         expected = alone.decision_function(X[test])
         np.testing.assert_allclose(margins, expected, rtol=1e-6, atol=1e-6)
-        assert margin_of(trial.models[i], X[test]) == pytest.approx(margins)
+        assert outputs_of(trial.models[i], X[test], Labels.of(Y)) == pytest.approx(
+            margins
+        )
 
 
 def test_only_candidates_on_cross_entropy_get_a_tuned_threshold():
