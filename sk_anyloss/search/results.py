@@ -10,8 +10,15 @@ from scipy.stats import rankdata
 
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
+from sk_anyloss.search.weights import bootstrap_scores, spread
 
-__all__ = ["best_first", "failure_message", "results_table", "score_trials"]
+__all__ = [
+    "best_first",
+    "failure_message",
+    "results_table",
+    "score_trials",
+    "standard_errors",
+]
 
 
 def score_trials(
@@ -42,8 +49,33 @@ def score_trials(
     return folds, pooled
 
 
+def standard_errors(trials: Sequence[Trial], out_of_fold: OutOfFold) -> np.ndarray:
+    """Bootstrap standard errors of the pooled scores; NaN for candidates that failed.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The candidates.
+    out_of_fold : OutOfFold
+        The samples left out.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_candidates,)
+        Standard deviation of the score over bootstrap samples.
+    """
+    errors = np.full(len(trials), np.nan)
+    fine = [i for i, trial in enumerate(trials) if not trial.error]
+    drawn = bootstrap_scores([trials[i].margin for i in fine], out_of_fold)
+    errors[fine] = spread(drawn)
+    return errors
+
+
 def results_table(
-    trials: Sequence[Trial], folds: np.ndarray, pooled: np.ndarray
+    trials: Sequence[Trial],
+    folds: np.ndarray,
+    pooled: np.ndarray,
+    errors: np.ndarray,
 ) -> dict[str, Any]:
     """The table in the form of scikit-learn's ``cv_results_``.
 
@@ -53,6 +85,8 @@ def results_table(
         The candidates.
     folds, pooled : ndarray
         As :func:`score_trials` gives them.
+    errors : ndarray of shape (n_candidates,)
+        As :func:`standard_errors` gives them.
 
     Returns
     -------
@@ -69,6 +103,7 @@ def results_table(
         **{f"split{k}_test_score": scores for k, scores in enumerate(folds.T)},
         **_moments(folds),
         "pooled_test_score": pooled,
+        "pooled_test_error": errors,
         "rank_test_score": rankdata(-ranked, method="min").astype(int),
         "threshold": _thresholds(trials),
         "fit_time": np.array([trial.seconds for trial in trials]),

@@ -31,7 +31,12 @@ from sk_anyloss.search.candidates import check_candidates, default_candidates
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.members import fit_member
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.results import best_first, results_table, score_trials
+from sk_anyloss.search.results import (
+    best_first,
+    results_table,
+    score_trials,
+    standard_errors,
+)
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
 from sk_anyloss.search.trials import CrossValidationData, Trial
@@ -76,11 +81,12 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         one; weights of samples and classes are passed on where their ``fit`` takes
         them, and a ``random_state`` of None is set from that of the search.
     ensemble : bool, default=True
-        Whether the fold networks of the best candidates decide together, by the mean
-        of their scores. Otherwise one network of the best candidate is trained on all
-        samples.
+        Whether the fold models of the best candidates decide together, by the weighted
+        mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Otherwise
+        the best candidate is trained on all samples.
     n_best : int, default=5
-        How many of the best candidates are in the ensemble.
+        How many of the best networks are in the ensemble. They share one weight;
+        every classifier of another kind has its own.
     tune_threshold : bool or 'auto', default='auto'
         Whether to tune the decision threshold for the metric on the pooled predictions:
         for several classes an offset for each, for several labels a threshold for each.
@@ -119,12 +125,13 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         Of two classes, the positive one.
     cv_results_ : dict of lists and arrays
         An entry for each candidate: ``params``, which is ``{'estimator': ...}`` for a
-        classifier of another kind, ``split<k>_test_score``,
-        ``mean_test_score`` and ``std_test_score`` over the folds,
-        ``pooled_test_score``, ``rank_test_score`` (by the pooled one),
-        ``threshold``, ``fit_time``, its share of the time of its stack, and ``error``,
-        why it failed, or ``''``. A candidate that fails, or does not stay finite, has
-        the score NaN and is left out; only if all of them fail does ``fit`` raise.
+        classifier of another kind, ``split<k>_test_score``, ``mean_test_score`` and
+        ``std_test_score`` over the folds, ``pooled_test_score`` and its bootstrap
+        standard error ``pooled_test_error``, ``rank_test_score`` (by the pooled one),
+        ``weight`` in the ensemble, ``threshold``, ``fit_time``, for networks their
+        share of the time of their stack, and ``error``, why it failed, or ``''``. A
+        candidate that fails, or does not stay finite, has the score NaN and is left
+        out; only if all of them fail does ``fit`` raise.
     best_index_ : int
         The candidate with the best pooled score.
     best_params_ : dict
@@ -134,14 +141,15 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     scores_ : ndarray of shape (n_candidates, n_folds)
         Scores of the folds.
     ensemble_indices_ : list of int
-        The candidates that decide, the best one first.
+        The candidates that decide, the best one first; one with less than a hundredth
+        of the weight does not.
     estimators_ : list of AnyLossClassifier and other classifiers
         The models that decide.
     estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
-        What is subtracted from the log-odds of each network, or from the
+        What is subtracted from the log-odds of each model, or from the
         log-probabilities of its classes.
     estimator_weights_ : ndarray of shape (n_estimators,)
-        Weight of the scores of each network in the mean.
+        Weight of the scores of each model in the mean; they sum to 1.
     oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled, ...)
         Samples that were left out, fold by fold, whether they are positive, or their
         classes or labels as numbers, their weights or None, and their scores by
@@ -288,12 +296,24 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         )
         trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)
-        self.ensemble_indices_ = order[: self.n_best if self.ensemble else 1]
-        chosen = [trials[i] for i in self.ensemble_indices_]
-        self._combine(chosen, out_of_fold, self.ensemble and runner.tunes_threshold())
+        chosen = self._choose(trials, order)
+        weights = self._combine([trials[i] for i in chosen], out_of_fold)
+        if self.ensemble and runner.tunes_threshold():
+            self._tune_ensemble(out_of_fold)
+        self.cv_results_["weight"] = np.zeros(len(trials))
+        self.cv_results_["weight"][chosen] = weights
+        self.ensemble_indices_ = [i for i, w in zip(chosen, weights, strict=True) if w]
         if not self.ensemble:
-            self._use_only(self._fit_best(chosen[0], samples, labels, weight))
+            best = trials[order[0]]
+            self._use_only(self._fit_best(best, samples, labels, weight))
         self._warn_if_constant()
+
+    def _choose(self, trials: list[Trial], order: list[int]) -> list[int]:
+        """The best networks and all other candidates, or the best one; in order."""
+        if not self.ensemble:
+            return order[:1]
+        networks = [i for i in order if trials[i].is_network][: self.n_best]
+        return [i for i in order if i in networks or not trials[i].is_network]
 
     def _fit_best(
         self, best: Trial, X: Matrix, y: np.ndarray, weight: np.ndarray | None
@@ -338,7 +358,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     def _record(self, trials: list[Trial], out_of_fold: OutOfFold) -> list[int]:
         """Record the scores of all candidates; return their order, the best first."""
         self.scores_, pooled = score_trials(trials, out_of_fold)
-        self.cv_results_ = results_table(trials, self.scores_, pooled)
+        errors = standard_errors(trials, out_of_fold)
+        self.cv_results_ = results_table(trials, self.scores_, pooled, errors)
         order = best_first(trials, pooled)
         self.best_index_ = order[0]
         self.best_params_ = trials[self.best_index_].params

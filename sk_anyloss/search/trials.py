@@ -104,10 +104,10 @@ class Trial:
         """Its parameters in one line."""
         return describe(self.params)
 
-    def tune(self, out_of_fold: OutOfFold) -> None:
-        """Tune the decision threshold."""
-        self.decision = out_of_fold.best_decision(self.log_odds)
-        self.nested_margin = out_of_fold.nested_margin(self.log_odds)
+    def tune(self, out_of_fold: OutOfFold, smooth: bool = True) -> None:
+        """Tune the decision threshold, by default as a mean over bootstrap samples."""
+        self.decision = out_of_fold.best_decision(self.log_odds, smooth=smooth)
+        self.nested_margin = out_of_fold.nested_margin(self.log_odds, smooth=smooth)
 
     @property
     def is_network(self) -> bool:
