@@ -22,8 +22,7 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import class_weights
 from sk_anyloss.estimators.tuning.responses import (
     check_response,
-    class_scores,
-    label_scores,
+    model_outputs,
 )
 from sk_anyloss.training.data.source import Matrix
 
@@ -63,22 +62,13 @@ def outputs_of(model: Any, X: Matrix, labels: Labels) -> np.ndarray:
     >>> outputs_of(model, X[:1], Labels.of(y, pos_label=0)).round(3)
     array([1.099])
     """
+    favours_last = True
+    if labels.target.name == "binary":
+        favours_last = bool(labels.pos_label == labels.classes[1])
     if isinstance(model, AnyLossClassifier):
         margin = model.decision_function(X)
-        is_binary = model.target_type_ == "binary"
-        return -margin if is_binary and not _favours_last(labels) else margin
-    with threadpool_limits(1, user_api="openmp"):
-        if labels.target.name == "multilabel-indicator":
-            return label_scores(model, X, labels.target.n_outputs)
-        log_p = class_scores(model, X, labels.classes)
-    if labels.target.name == "multiclass":
-        return log_p
-    odds = log_p[:, 1] - log_p[:, 0]
-    return odds if _favours_last(labels) else -odds
-
-
-def _favours_last(labels: Labels) -> bool:
-    return bool(labels.pos_label == labels.classes[1])
+        return margin if favours_last else -margin
+    return model_outputs(model, X, labels.target.name, labels.classes, favours_last)
 
 
 def fit_member(
