@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
@@ -25,14 +26,21 @@ __all__ = [
 #: The only key of a candidate that is not a network of this package.
 ESTIMATOR = "estimator"
 
+#: The fewest samples for which trees are among the defaults.
+TREE_SAMPLES = 500
 #: The most inputs that a piecewise-linear encoding may have among the defaults.
 MAX_BINS = 1024
 
 
 def default_candidates(
-    hidden: Sequence[tuple[int, ...]], n_features: int, target_type: str = "binary"
+    hidden: Sequence[tuple[int, ...]],
+    n_features: int,
+    target_type: str = "binary",
+    *,
+    n_samples: int = 0,
+    is_sparse: bool = False,
 ) -> list[dict[str, Any]]:
-    """The default candidates: 4 for each network, or 2 with many features.
+    """The default candidates: networks, and gradient boosting where it helps.
 
     Parameters
     ----------
@@ -42,24 +50,35 @@ def default_candidates(
         Number of features; with many, there is no piecewise-linear encoding.
     target_type : str, default='binary'
         ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
+    n_samples : int, default=0
+        Number of samples. From 500 on, gradient boosting is tried for two classes.
+    is_sparse : bool, default=False
+        Whether the samples are a sparse matrix, which gradient boosting does not take.
 
     Returns
     -------
     candidates : list of dict
-        Each network on the metric and on cross-entropy, on standardised features and
-        on 8 bins of each feature.
+        Each network on the metric and on cross-entropy, on standardised features.
+        Beside them, what represents thresholds on single features: gradient boosting,
+        or the same networks on 8 bins of each feature.
 
     Examples
     --------
     >>> from sk_anyloss.search.candidates import default_candidates, describe
-    >>> for candidate in default_candidates([(4,)], n_features=500):
+    >>> for candidate in default_candidates([(4,)], n_features=9, n_samples=1000):
     ...     print(describe(candidate))
+    HistGradientBoostingClassifier()
     hidden=(4,), lr=CosineDecay(0.03), step=sigmoid, L=5
     hidden=(4,), lr=CosineDecay(0.03), loss=bce
     """
-    del target_type
-    bins = [None, 8] if 8 * n_features <= MAX_BINS else [None]
-    return candidate_grid(hidden, bins=bins)
+    if target_type == "binary" and n_samples >= TREE_SAMPLES and not is_sparse:
+        trees: list[dict[str, Any]] = [{ESTIMATOR: HistGradientBoostingClassifier()}]
+        networks = candidate_grid(hidden, bins=[None])
+        # Trees are first, since they are worth most if time is short.
+        return trees + networks if networks else []
+    return candidate_grid(
+        hidden, bins=[None, 8] if 8 * n_features <= MAX_BINS else [None]
+    )
 
 
 def candidate_grid(

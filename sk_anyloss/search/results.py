@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from sk_anyloss.search.candidates import describe
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
 from sk_anyloss.search.weights import bootstrap_scores, spread
 
 __all__ = [
     "best_first",
+    "dropped_candidates",
     "failure_message",
     "results_table",
     "score_trials",
@@ -173,11 +175,11 @@ def failure_message(trials: Sequence[Trial]) -> str:
     >>> failure_message([fine, failed])
     '1 of 2 candidates failed and is left out; ... (lr=-1): lr must be positive.'
     """
-    failed = [trial for trial in trials if trial.error]
+    failed = [trial for trial in trials if trial.error and not trial.is_dropped]
     if not failed:
         return ""
     reasons = list(dict.fromkeys(trial.error for trial in failed))
-    if len(failed) == len(trials):
+    if len(failed) == sum(not trial.is_dropped for trial in trials):
         number = f"all {len(failed)} candidates" if len(failed) > 1 else "the candidate"
         return f"The search failed for {number}: {' '.join(reasons)}"
     verb = "is" if len(failed) == 1 else "are"
@@ -185,6 +187,46 @@ def failure_message(trials: Sequence[Trial]) -> str:
         f"{len(failed)} of {len(trials)} candidates failed and {verb} left out; "
         f"the first reason ({failed[0].describe()}): {reasons[0]}"
     )
+
+
+def dropped_candidates(
+    candidates: Sequence[Mapping[str, Any]],
+    trials: Sequence[Trial],
+    weights: np.ndarray,
+) -> list[tuple[str, str]]:
+    """The candidates that do not decide, and why.
+
+    Parameters
+    ----------
+    candidates : sequence of dict
+        All candidates, those that were not begun last.
+    trials : sequence of Trial
+        Those that were begun.
+    weights : ndarray of shape (n_trials,)
+        Their weights in the ensemble.
+
+    Returns
+    -------
+    dropped : list of pairs of str
+        The candidate in one line, and the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.search.results import dropped_candidates
+    >>> from sk_anyloss.search.trials import Trial
+    >>> fine = Trial({"lr": 0.1}, [], np.empty(0), 0.0)
+    >>> dropped_candidates([{"lr": 0.1}, {"lr": 9}], [fine], np.ones(1))
+    [('lr=9', 'not begun')]
+    """
+    dropped = []
+    for trial, weight in zip(trials, weights, strict=True):
+        if trial.error:
+            dropped.append((trial.describe(), trial.error))
+        elif weight == 0:
+            dropped.append((trial.describe(), "others are better"))
+    begun = len(trials)
+    return dropped + [(describe(params), "not begun") for params in candidates[begun:]]
 
 
 def _thresholds(trials: Sequence[Trial]) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -27,12 +27,18 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.parameters import check_params, check_search_params
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.metrics import Metric
-from sk_anyloss.search.candidates import check_candidates, default_candidates
+from sk_anyloss.search.budget import passes, samples_in_batch
+from sk_anyloss.search.candidates import (
+    check_candidates,
+    default_candidates,
+    describe,
+)
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.members import fit_member
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import (
     best_first,
+    dropped_candidates,
     results_table,
     score_trials,
     standard_errors,
@@ -40,7 +46,6 @@ from sk_anyloss.search.results import (
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
 from sk_anyloss.search.trials import CrossValidationData, Trial
-from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
 from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
 
@@ -68,8 +73,9 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         samples that are ordered in time pass ``TimeSeriesSplit``, for samples in
         groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
-        Widths of hidden layers to try, each on the metric and on cross-entropy, and on
-        standardised features and a piecewise-linear encoding: see
+        Widths of hidden layers to try, each on the metric and on cross-entropy;
+        beside gradient boosting for two classes and 500 samples or more, and
+        otherwise also on a piecewise-linear encoding of the features: see
         :func:`sk_anyloss.search.candidates.default_candidates`.
     candidates : sequence of dicts and estimators, default=None
         What to try instead: parameters of :class:`AnyLossClassifier` (see
@@ -95,22 +101,27 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         cross-entropy and classifiers of another kind without class weights; class
         weights already move the threshold, and networks trained on the metric have
         learned theirs.
-    max_epochs : int, default=50
-        Number of passes over the samples.
+    max_epochs : int or 'auto', default='auto'
+        Number of passes over the samples. ``'auto'`` is 50 for up to 5,000 samples,
+        fewer for more of them, and 20 from 12,500 on, so that time grows slowly; see
+        :func:`sk_anyloss.search.budget.passes`.
     batch_size : int, float or 'auto', default='auto'
         Number of samples in a batch, or their fraction. ``'auto'`` is a twelfth of the
-        samples, no fewer than 64 and no more than 5,000 of them.
+        samples, no fewer than 64 and no more than 1,024 of them.
     class_weight, pos_label, device
         As for :class:`AnyLossClassifier`.
     n_jobs : int, default=None
         Number of processes; networks of one shape are trained in one.
     time_budget : float, default=None
-        Seconds after which no further candidates are begun. The first shape is
-        always trained.
+        Seconds that the candidates may take. Networks for which it does not suffice
+        are trained in fewer epochs, no fewer than a fifth, or not at all; other
+        classifiers are given up when their first folds take too long. The first
+        candidates are always trained.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
     verbose : int, default=0
-        If 1, prints a line for each candidate as soon as it is scored.
+        If 1, prints a line for each candidate as soon as it is scored, and in the end
+        the weights of those that decide and why others do not.
 
     Attributes
     ----------
@@ -141,8 +152,11 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     scores_ : ndarray of shape (n_candidates, n_folds)
         Scores of the folds.
     ensemble_indices_ : list of int
-        The candidates that decide, the best one first; one with less than a hundredth
-        of the weight does not.
+        The candidates that decide, the best one first; one with less than 0.02 of the
+        weight does not.
+    dropped_ : list of pairs of str
+        The candidates that do not decide, each in one line, and why: it failed, time
+        was over, or others are better.
     estimators_ : list of AnyLossClassifier and other classifiers
         The models that decide.
     estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
@@ -189,7 +203,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         ensemble: bool = True,
         n_best: int = 5,
         tune_threshold: bool | str = "auto",
-        max_epochs: int = 50,
+        max_epochs: int | str = "auto",
         batch_size: int | float | str = "auto",
         class_weight: Mapping[Hashable, float] | str | None = None,
         pos_label: Hashable | None = None,
@@ -270,11 +284,16 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         self.classes_, self.pos_label_ = self._labels.classes, self._labels.pos_label
         target = self._labels.target
         self.target_type_, self.metric_ = target.name, target.resolve(self.metric)
-        candidates = check_candidates(
-            default_candidates(self.hidden, samples.shape[1], target.name)
-            if self.candidates is None
-            else self.candidates
-        )
+        candidates = self.candidates
+        if candidates is None:
+            candidates = default_candidates(
+                self.hidden,
+                samples.shape[1],
+                target.name,
+                n_samples=len(labels),
+                is_sparse=issparse(samples),
+            )
+        candidates = check_candidates(candidates)
         seed, fold_seed = split_seed(self.random_state, 2)
         base = self._base(len(labels), seed)
         check_params(base)
@@ -300,9 +319,12 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         weights = self._combine([trials[i] for i in chosen], out_of_fold)
         if self.ensemble and runner.tunes_threshold():
             self._tune_ensemble(out_of_fold)
-        self.cv_results_["weight"] = np.zeros(len(trials))
-        self.cv_results_["weight"][chosen] = weights
+        share = self.cv_results_["weight"] = np.zeros(len(trials))
+        share[chosen] = weights
+        self.dropped_ = dropped_candidates(runner.order, trials, share)
         self.ensemble_indices_ = [i for i, w in zip(chosen, weights, strict=True) if w]
+        if self.verbose:
+            self._print_weights()
         if not self.ensemble:
             best = trials[order[0]]
             self._use_only(self._fit_best(best, samples, labels, weight))
@@ -314,6 +336,14 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             return order[:1]
         networks = [i for i in order if trials[i].is_network][: self.n_best]
         return [i for i in order if i in networks or not trials[i].is_network]
+
+    def _print_weights(self) -> None:
+        results = self.cv_results_
+        for i in self.ensemble_indices_:
+            line = describe(results["params"][i])
+            print(f"weight {results['weight'][i]:.3f}  {line}")
+        for line, reason in self.dropped_:
+            print(f"left out      {line}: {reason}")
 
     def _fit_best(
         self, best: Trial, X: Matrix, y: np.ndarray, weight: np.ndarray | None
@@ -334,13 +364,15 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         """What all candidates have in common, for n samples."""
         batch_size = self.batch_size
         if isinstance(batch_size, str) and batch_size == "auto":
-            # Half as many steps as a single fit takes: as good, measured, and faster.
-            batch_size = max(FULL_BATCH_SAMPLES, min(math.ceil(n / 12), MAX_AUTO_BATCH))
+            batch_size = samples_in_batch(n)
+        max_epochs = self.max_epochs
+        if isinstance(max_epochs, str) and max_epochs == "auto":
+            max_epochs = passes(n)
         return AnyLossClassifier(
             self.metric,
             activation="relu",
             lr=CosineDecay(0.01),
-            max_epochs=self.max_epochs,
+            max_epochs=max_epochs,  # type: ignore[arg-type]
             batch_size=batch_size,
             class_weight=self.class_weight,
             pos_label=self.pos_label,

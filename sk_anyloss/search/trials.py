@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
+from sk_anyloss.search.budget import Clock, OutOfTimeError
 from sk_anyloss.search.candidates import ESTIMATOR, describe
 from sk_anyloss.search.members import fit_member, outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
@@ -78,6 +78,8 @@ class Trial:
         Margins to a threshold that was tuned without the sample's fold, if it was.
     error : str, default=''
         Why it failed; it then has no models and no predictions.
+    is_dropped : bool, default=False
+        Whether it did not fail, but was given up, since time was over.
     """
 
     params: dict[str, Any]
@@ -87,6 +89,7 @@ class Trial:
     decision: Decision = field(default_factory=Decision)
     nested_margin: np.ndarray | None = None
     error: str = ""
+    is_dropped: bool = False
 
     @classmethod
     def failed(
@@ -99,6 +102,12 @@ class Trial:
             message = f"{type(error).__name__}: {message}".removesuffix(": ")
         message = " ".join([message, *(f"({note})" for note in notes)])
         return cls(params, [], np.empty(0), seconds, error=message)
+
+    @classmethod
+    def dropped(cls, params: dict[str, Any], reason: str, seconds: float) -> Trial:
+        """A candidate that was given up, since time was over."""
+        error = f"Dropped: {reason}"
+        return cls(params, [], np.empty(0), seconds, error=error, is_dropped=True)
 
     def describe(self) -> str:
         """Its parameters in one line."""
@@ -124,6 +133,8 @@ def run_trials(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
     data: CrossValidationData,
+    seconds: float | None = None,
+    is_first: bool = False,
 ) -> list[Trial]:
     """Train candidates on folds, in one stack if they are of one shape.
 
@@ -135,6 +146,11 @@ def run_trials(
         What they do not; or ``{'estimator': ...}``, a classifier of another kind.
     data : CrossValidationData
         What they are trained on.
+    seconds : float, default=None
+        Time that is left. Networks that would take longer are trained in fewer epochs;
+        classifiers of another kind are dropped as soon as their first folds say so.
+    is_first : bool, default=False
+        Whether there is nothing to fall back on: no candidate is dropped.
 
     Returns
     -------
@@ -142,24 +158,28 @@ def run_trials(
         One for each candidate; if the stack fails, its candidates are trained one by
         one, and those that fail have an error.
     """
-    start = time.perf_counter()
+    clock = Clock(seconds, is_first)
     try:
         if any(ESTIMATOR in candidate for candidate in candidates):
-            trials = [_run_estimator(base, params, data) for params in candidates]
+            trials = [
+                _run_estimator(base, params, data, clock) for params in candidates
+            ]
         else:
-            trials = _run_stack(base, candidates, data)
+            trials = _run_stack(base, candidates, data, clock)
+    except OutOfTimeError as error:
+        share = clock.spent / len(candidates)
+        return [Trial.dropped(params, str(error), share) for params in candidates]
     except Exception as error:
         if len(candidates) == 1:
-            seconds = time.perf_counter() - start
-            return [Trial.failed(candidates[0], error, seconds)]
+            return [Trial.failed(candidates[0], error, clock.spent)]
         # One failure ends the training of the whole stack.
         return [
             trial
             for candidate in candidates
-            for trial in run_trials(base, [candidate], data)
+            for trial in run_trials(base, [candidate], data, clock.left, is_first)
         ]
     for trial in trials:
-        trial.seconds = (time.perf_counter() - start) / len(candidates)
+        trial.seconds = clock.spent / len(candidates)
     return trials
 
 
@@ -167,8 +187,38 @@ def _run_stack(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
     data: CrossValidationData,
+    clock: Clock,
 ) -> list[Trial]:
     """What :func:`run_trials` does, unless a candidate fails."""
+    folds = data.folds
+    if clock.left is not None:
+        epochs = {
+            int(params.get("max_epochs", base.max_epochs)) for params in candidates
+        }
+        first = Clock()
+        once = [{**params, "max_epochs": 1} for params in candidates]
+        _fit_stack(base, once, data)
+        allowed = clock.epochs(max(epochs), first.spent)
+        candidates = [
+            {**p, "max_epochs": min(allowed, int(p.get("max_epochs", base.max_epochs)))}
+            if allowed < max(epochs)
+            else p
+            for p in candidates
+        ]
+    models = _fit_stack(base, candidates, data)
+    trials = []
+    for i, params in enumerate(candidates):
+        own = models[i * len(folds) : (i + 1) * len(folds)]
+        trials.append(Trial(params, own, _pooled_outputs(base, own, data), 0.0))
+    return trials
+
+
+def _fit_stack(
+    base: AnyLossClassifier,
+    candidates: Sequence[dict[str, Any]],
+    data: CrossValidationData,
+) -> list[AnyLossClassifier]:
+    """The networks of each candidate, one for each fold."""
     folds = data.folds
     models = [clone(base).set_params(**params) for params in candidates for _ in folds]
     rows = [train for train, _ in folds] * len(candidates)
@@ -187,15 +237,14 @@ def _run_stack(
         )
     if any(model.net_.interrupted_ for model in models):
         raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
-    trials = []
-    for i, params in enumerate(candidates):
-        own = models[i * len(folds) : (i + 1) * len(folds)]
-        trials.append(Trial(params, own, _pooled_outputs(base, own, data), 0.0))
-    return trials
+    return models
 
 
 def _run_estimator(
-    base: AnyLossClassifier, params: dict[str, Any], data: CrossValidationData
+    base: AnyLossClassifier,
+    params: dict[str, Any],
+    data: CrossValidationData,
+    clock: Clock,
 ) -> Trial:
     """A classifier of another kind, fitted on each fold by itself."""
     labels = Labels.of(data.y, base.pos_label)
@@ -217,6 +266,7 @@ def _run_estimator(
             error.add_note(f"in fold {k} of {len(data.folds)}")
             raise
         models.append(model)
+        clock.check(k + 1, len(data.folds))
     outputs = _pooled_outputs(base, models, data)
     if np.isnan(outputs).any():
         raise ValueError("Its scores of the samples left out are not numbers.")

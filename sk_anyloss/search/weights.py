@@ -16,8 +16,10 @@ __all__ = ["LEAST_WEIGHT", "Trust", "bootstrap_scores", "spread", "trust"]
 
 #: Number of bootstrap samples for a standard error.
 N_BOOTSTRAP = 60
+#: How much weights follow differences of scores, in units of their standard errors.
+SHARPNESS = 0.5
 #: A member below this share of the ensemble is left out of it.
-LEAST_WEIGHT = 0.01
+LEAST_WEIGHT = 0.02
 
 
 class Trust(NamedTuple):
@@ -42,7 +44,7 @@ def trust(
     margins: Sequence[np.ndarray],
     out_of_fold: OutOfFold,
     *,
-    sharpness: float = 1.0,
+    sharpness: float = SHARPNESS,
     prior: Sequence[float] | None = None,
     seed: int = 0,
 ) -> Trust:
@@ -64,7 +66,7 @@ def trust(
         the others are compared with.
     out_of_fold : OutOfFold
         These samples.
-    sharpness : float, default=1
+    sharpness : float, default=0.5
         The factor c; 0 gives the prior.
     prior : sequence of float, default=None
         Weights before any score is known; equal by default.
@@ -87,7 +89,7 @@ def trust(
     >>> good, bad = y - 0.5 + rng.normal(size=(2, 400)) * [[0.3], [0.6]]
     >>> samples = OutOfFold(np.arange(400), y, None, [400], "f1")
     >>> trust([bad, bad, good], samples).weights.round(2)
-    array([0.01, 0.01, 0.99])
+    array([0.07, 0.07, 0.86])
     """
     scores = np.array([out_of_fold.score(margin) for margin in margins], dtype=float)
     drawn = bootstrap_scores(margins, out_of_fold, seed=seed)

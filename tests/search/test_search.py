@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.metrics.scoring import best_threshold
 from sk_anyloss.metrics.tuning import robust
+from sk_anyloss.search.candidates import describe
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(
@@ -264,17 +265,23 @@ def test_pipeline_grid_search_clone_and_pickle(fitted):
 
 
 def test_the_table_fills_as_it_goes(capsys):
-    search(verbose=1, hidden=[()]).fit(X, Y)
+    model = search(verbose=1, hidden=[()], n_best=3).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 8
+    assert [line[:12] for line in lines[4:7]] == ["weight 0.333"] * 3
+    worst = int(np.argmin(model.cv_results_["pooled_test_score"]))
+    assert describe(model.cv_results_["params"][worst]) in lines[7]
+    assert lines[7].endswith("others are better")
     assert "hidden=(), lr=CosineDecay(0.03), step=sigmoid, L=5" in lines[0]
     assert lines[0].startswith("f1 0.")
 
 
 def test_time_that_is_over_leaves_the_best_so_far():
     with pytest.warns(UserWarning, match="over after 2 of 8 candidates"):
-        model = search(time_budget=1e-9).fit(X, Y)
+        model = search(time_budget=1e-9, max_epochs=60).fit(X, Y)
     assert len(model.cv_results_["params"]) == 2
+    assert list(model.cv_results_["param_max_epochs"]) == [12, 12]
+    assert [reason for _, reason in model.dropped_] == ["not begun"] * 6
     assert model.score(X, Y) > 0.4
     search(time_budget=1e9).fit(X, Y)  # No warning.
 
@@ -334,5 +341,5 @@ def test_the_estimator_is_the_one_that_is_searched_over():
     for name in names - {"hidden", "random_state", "verbose", "batch_size"}:
         assert getattr(base, name) == getattr(model, name)
     sizes = [model._base(n, 0).batch_size for n in (100, 1_200, 10**6)]
-    assert sizes == [64, 100, 5_000]
+    assert sizes == [64, 100, 1_024]
     assert AnyLossClassifierCV(batch_size=0.5)._base(100, 0).batch_size == 0.5

@@ -70,11 +70,13 @@ def test_the_weights_are_those_of_the_formula():
     np.testing.assert_allclose(found.weights, expected / expected.sum())
 
 
-def test_a_score_of_few_samples_is_hardly_trusted():
-    few = np.concatenate([np.flatnonzero(Y == 0)[:20], np.flatnonzero(Y == 1)[:6]])
-    on_few = trust([FAIR[few], GOOD[few]], pooled(target=Y[few])).weights
-    on_all = trust([FAIR, GOOD], pooled()).weights
-    assert 0.5 < on_few[1] < 0.98 < on_all[1]
+def test_a_score_is_trusted_the_more_the_more_samples_it_has():
+    few = trust([FAIR, GOOD], pooled())
+    margins = [np.tile(FAIR, 16), np.tile(GOOD, 16)]
+    many = trust(margins, pooled(target=np.tile(Y, 16)))
+    np.testing.assert_allclose(many.differences, few.differences)
+    assert many.errors[1] == pytest.approx(few.errors[1] / 4, rel=0.3)
+    assert 0.5 < few.weights[1] < 0.99 < many.weights[1]
 
 
 def test_members_that_decide_alike_have_equal_weights():
