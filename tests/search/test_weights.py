@@ -23,7 +23,7 @@ def pooled(metric="f1", weight=None, target=Y, kind=None):
     return OutOfFold(rows, target, weight, [len(target)], metric, **options)
 
 
-def by_samples(margins, score, weight=None, n_bootstrap=2000):
+def by_samples(margins, score, weight=None, n_bootstrap=1000):
     """The bootstrap with samples drawn one by one, each class by itself."""
     rng = np.random.default_rng(1)
     kept = np.ones(300) if weight is None else weight
@@ -36,7 +36,8 @@ def by_samples(margins, score, weight=None, n_bootstrap=2000):
 
 
 def f1(y, z, w):
-    return f1_score(y, z > 0, sample_weight=w)
+    tp, wrong = w[(z > 0) & (y == 1)].sum(), w[(z > 0) != (y == 1)].sum()
+    return 2 * tp / (2 * tp + wrong)
 
 
 def roc_auc(y, z, w):
@@ -49,14 +50,14 @@ def roc_auc(y, z, w):
 def test_groups_of_samples_are_drawn_as_single_samples_are(score, weighted):
     weight = RNG.choice([0.0, 1.0, 3.0], 300) if weighted else None
     samples = pooled(score.__name__, weight)
-    drawn = bootstrap_scores([GOOD, FAIR], samples, n_bootstrap=2000)
+    drawn = bootstrap_scores([GOOD, FAIR], samples, n_bootstrap=1000)
     expected = by_samples([GOOD, FAIR], score, weight)
     for moment in (np.mean, np.std):
         np.testing.assert_allclose(
-            moment(drawn, axis=1), moment(expected, axis=1), rtol=0.1, atol=5e-3
+            moment(drawn, axis=1), moment(expected, axis=1), rtol=0.15, atol=5e-3
         )
     difference = [np.std(found[0] - found[1]) for found in (drawn, expected)]
-    assert difference[0] == pytest.approx(difference[1], rel=0.1)
+    assert difference[0] == pytest.approx(difference[1], rel=0.15)
 
 
 def test_the_weights_are_those_of_the_formula():
