@@ -32,11 +32,11 @@ from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.scoring import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
+from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,
-    margin_of,
     run_trials,
 )
 
@@ -146,9 +146,9 @@ def ensemble_score(
 
 def _scores(trial: Trial, X: np.ndarray) -> np.ndarray:
     """Mean scores of the fold networks of a candidate."""
-    offset = trial.decision.offset
+    offset, labels = trial.decision.offset, Labels.of(np.array([0, 1]))
     return np.mean(
-        [expit(margin_of(model, X) - offset) for model in trial.models], axis=0
+        [expit(outputs_of(model, X, labels) - offset) for model in trial.models], axis=0
     )
 
 

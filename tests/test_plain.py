@@ -10,7 +10,11 @@ import scipy.sparse
 import skops.io
 import torch
 from sklearn.datasets import make_classification
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -83,6 +87,29 @@ def test_networks_with_several_outputs_predict_the_same(model, labels):
     plain = assert_same_predictions(model.fit(X, labels), rtol=1e-8)
     if labels is THREE:
         assert plain.score(X, labels) == model.score(X, labels)
+
+
+TREES = HistGradientBoostingClassifier(max_iter=5), ExtraTreesClassifier(5)
+
+
+@pytest.mark.parametrize(
+    "labels", [LABELS, THREE, SEVERAL], ids=["two classes", "classes", "labels"]
+)
+@pytest.mark.parametrize(
+    "candidates",
+    [[{"hidden": ()}, *TREES], [TREES[1]], [{"hidden": ()}, TREES[1]]],
+    ids=["mixed", "trees only", "networks and trees"],
+)
+@pytest.mark.filterwarnings("ignore:1 of 3 candidates failed")
+def test_other_members_of_an_ensemble_are_kept_as_they_are(candidates, labels):
+    model = AnyLossClassifierCV(
+        "f1_macro", candidates=candidates, cv=2, max_epochs=5, random_state=0
+    )
+    if labels is LABELS:
+        model.set_params(metric="f1", pos_label=min(LABELS))
+    plain = assert_same_predictions(model.fit(X, labels), rtol=1e-8)
+    n_trees = sum(not isinstance(m, AnyLossClassifier) for m in model.estimators_)
+    assert len(plain.others_) == n_trees > 0
 
 
 def test_float32_stays_float32():

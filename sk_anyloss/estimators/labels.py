@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from sk_anyloss.estimators.tuning.responses import model_outputs
 from sk_anyloss.training.target_types import Binary, Multiclass, Multilabel, TargetType
 
 __all__ = ["Labels"]
@@ -127,6 +129,27 @@ class Labels:
         if self.target.name == "multiclass":
             return np.searchsorted(self.classes, y).astype(dtype)
         return y.astype(dtype)
+
+    def outputs_of(self, estimator: Any, X: Any) -> np.ndarray:
+        """Scores by any fitted classifier, as our networks give them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A classifier with ``predict_proba`` or ``decision_function``.
+        X : array-like
+            Samples, as the estimator takes them.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n,), (n, C) or (n, Q)
+            Log-odds of the positive class, log-probabilities of the classes, or
+            log-odds of the labels.
+        """
+        is_last = self.pos_label is not None and self.pos_label == self.classes[-1]
+        return model_outputs(
+            estimator, X, self.target.name, self.classes, bool(is_last)
+        )
 
     def decode(self, margin: np.ndarray) -> np.ndarray:
         """Labels of margins, as :meth:`TargetType.best_decision` leaves them."""

@@ -85,10 +85,13 @@ def check_search_params(model: Any) -> None:
                 f"as ({widths},); got {model.hidden!r}."
             )
     if model.candidates is not None:
-        what = "dicts of parameters of AnyLossClassifier, such as [{'L': 5}]"
+        what = "dicts of parameters of AnyLossClassifier, such as [{'L': 5}], and "
+        what += "classifiers, such as [HistGradientBoostingClassifier()]"
         check_list("candidates", model.candidates, what)
         for candidate in model.candidates:
-            if not isinstance(candidate, Mapping):
+            if not isinstance(candidate, Mapping) and (
+                isinstance(candidate, type) or not hasattr(candidate, "fit")
+            ):
                 raise ValueError(f"candidates must hold {what}, got {candidate!r}.")
     if not _is_count(model.n_best):
         raise ValueError(

@@ -29,7 +29,7 @@ from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.pooled_scores import PooledScores, fit_fold
-from sk_anyloss.estimators.tuning.responses import check_response, outputs_of
+from sk_anyloss.estimators.tuning.responses import check_response
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import check_indicator, metric_score
 
@@ -385,7 +385,7 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     def _margin(self, X: ArrayLike) -> np.ndarray:
         """Margin in favour of the positive class, of each class or of each label."""
         check_is_fitted(self)
-        return self.decision_.margin(outputs_of(self.estimator_, X, self._labels))
+        return self.decision_.margin(self._labels.outputs_of(self.estimator_, X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels by the tuned decision.

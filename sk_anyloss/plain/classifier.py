@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
+from sk_anyloss.estimators.tuning.responses import model_outputs
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.plain.network import Network, NetworkArrays, Samples
@@ -45,6 +46,12 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         Decision threshold of the estimator, as a logit; for more than two classes, what
         is subtracted from the log-probability of each class before the largest one is
         predicted.
+    others_ : list of estimators
+        Members of an ensemble that are no networks, as they are; only if there are any.
+    other_thresholds_ : ndarray of shape (n_others,) or (n_others, C)
+        Their thresholds, as those of networks.
+    other_weights_ : ndarray of shape (n_others,)
+        Their weights, which sum to 1 with those of the networks.
 
     Examples
     --------
@@ -62,6 +69,9 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
     network_weights_: np.ndarray
     logit_threshold_: float | np.ndarray
     target_type_: str = "binary"
+    others_: list[BaseEstimator]
+    other_thresholds_: np.ndarray
+    other_weights_: np.ndarray
 
     def __init__(self, metric: str | Metric = "f1") -> None:
         self.metric = metric
@@ -88,26 +98,57 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         return hasattr(self, "networks_")
 
     def _log_odds(self, X: Samples) -> np.ndarray:
+        if not hasattr(self, "others_"):
+            return self._of_networks(X)
+        total = np.asarray(0.0)
+        if self.networks_:
+            share = self.network_weights_.sum()
+            total = share * self._scores(self._of_networks(X, share))
+        last = self.target_type_ != "binary" or self._favours_last
+        for model, offset, weight in zip(
+            self.others_, self.other_thresholds_, self.other_weights_, strict=True
+        ):
+            outputs = model_outputs(model, X, self.target_type_, self.classes_, last)
+            total = total + weight * self._scores(outputs - offset)
+        if self.target_type_ == "multiclass":
+            return np.log(np.maximum(total, np.finfo(float).tiny))
+        return log_odds(total)
+
+    def _scores(self, outputs: np.ndarray) -> np.ndarray:
+        """Scores between 0 and 1, of which the mean is taken."""
+        if self.target_type_ == "multiclass":
+            return softmax(outputs, axis=1)
+        return expit(outputs)
+
+    def _of_networks(self, X: Samples, share: float = 1.0) -> np.ndarray:
+        """Log-odds of the mean over the networks, whose weights sum to a share."""
         networks = [Network.prepare(arrays, issparse(X)) for arrays in self.networks_]
         n = max(1, CHUNK_BYTES // max(network.sample_bytes for network in networks))
         chunks = (X[i : i + n] for i in range(0, X.shape[0], n))
-        return np.concatenate([self._combine(networks, chunk) for chunk in chunks])
+        weights = self.network_weights_ / share
+        return np.concatenate(
+            [self._combine(networks, weights, chunk) for chunk in chunks]
+        )
 
-    def _combine(self, networks: list[Network], X: Samples) -> np.ndarray:
+    def _combine(
+        self, networks: list[Network], weights: np.ndarray, X: Samples
+    ) -> np.ndarray:
         """Log-odds of a chunk of samples, over all networks."""
         logits = [network.logits(X) for network in networks]
         if len(logits) == 1:
             return logits[0] - self.logit_thresholds_[0]
         if self.target_type_ == "multiclass":
-            return self._mean_log_proba(logits)
-        terms = zip(logits, self.logit_thresholds_, self.network_weights_, strict=True)
+            return self._mean_log_proba(logits, weights)
+        terms = zip(logits, self.logit_thresholds_, weights, strict=True)
         return log_odds(
             np.sum([expit(z - t) * weight for z, t, weight in terms], axis=0)
         )
 
-    def _mean_log_proba(self, logits: list[np.ndarray]) -> np.ndarray:
+    def _mean_log_proba(
+        self, logits: list[np.ndarray], weights: np.ndarray
+    ) -> np.ndarray:
         """Log of the weighted mean of ``softmax(log_softmax(z) - offset)``."""
-        terms = zip(logits, self.logit_thresholds_, self.network_weights_, strict=True)
+        terms = zip(logits, self.logit_thresholds_, weights, strict=True)
         proba = np.sum(
             [softmax(z - offset, axis=1) * weight for z, offset, weight in terms],
             axis=0,

@@ -73,19 +73,33 @@ def _convert(model: AnyLossEstimator) -> PlainClassifier:
     for name in FITTED:
         if hasattr(model, name):
             setattr(plain, name, getattr(model, name))
-    networks = [model] if isinstance(model, AnyLossClassifier) else model.estimators_
-    plain.networks_ = [_network_arrays(network) for network in networks]
-    n_outputs = len(plain.networks_[0]["biases"][-1])
-    shape = () if plain.target_type_ == "binary" else (n_outputs,)
     if isinstance(model, AnyLossClassifier):
+        plain.networks_ = [_network_arrays(model)]
+        n_outputs = len(plain.networks_[0]["biases"][-1])
+        shape = () if plain.target_type_ == "binary" else (n_outputs,)
         plain.logit_thresholds_ = np.zeros((1, *shape))
         plain.network_weights_ = np.ones(1)
     else:
-        own = [np.broadcast_to(network.decision_.offset, shape) for network in networks]
-        plain.logit_thresholds_ = np.array(own) + model.estimator_offsets_
-        plain.network_weights_ = model.estimator_weights_
+        _convert_members(model, plain)
     plain.logit_threshold_ = float(model.decision_.offset)
     return plain
+
+
+def _convert_members(model: AnyLossClassifierCV, plain: PlainClassifier) -> None:
+    """Networks of an ensemble as arrays, and its other members as they are."""
+    is_network = np.array([isinstance(m, AnyLossClassifier) for m in model.estimators_])
+    networks = [m for m in model.estimators_ if isinstance(m, AnyLossClassifier)]
+    offsets, weights = model.estimator_offsets_, model.estimator_weights_
+    plain.networks_ = [_network_arrays(network) for network in networks]
+    own = [np.broadcast_to(m.decision_.offset, offsets.shape[1:]) for m in networks]
+    plain.logit_thresholds_ = np.reshape(own, (-1, *offsets.shape[1:]))
+    plain.logit_thresholds_ = plain.logit_thresholds_ + offsets[is_network]
+    plain.network_weights_ = weights[is_network]
+    if not is_network.all():
+        others = zip(model.estimators_, is_network, strict=True)
+        plain.others_ = [member for member, is_ours in others if not is_ours]
+        plain.other_thresholds_ = offsets[~is_network]
+        plain.other_weights_ = weights[~is_network]
 
 
 def _network_arrays(model: AnyLossClassifier) -> NetworkArrays:

@@ -1,4 +1,4 @@
-"""Candidates of a search: dicts of parameters of the estimator."""
+"""Candidates of a search: parameters of our network, or classifiers of any kind."""
 
 from __future__ import annotations
 
@@ -6,22 +6,41 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
+
 from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.losses.steps import Step
 from sk_anyloss.training.network.mlp import check_hidden
 from sk_anyloss.training.schedules import CosineDecay, LearningRate
 
-__all__ = ["candidate_grid", "check_candidates", "default_candidates", "describe"]
+__all__ = [
+    "ESTIMATOR",
+    "candidate_grid",
+    "check_candidates",
+    "default_candidates",
+    "describe",
+]
 
+#: The only key of a candidate that is not a network of this package.
+ESTIMATOR = "estimator"
+
+#: The fewest samples for which trees are among the defaults.
+TREE_SAMPLES = 500
 #: The most inputs that a piecewise-linear encoding may have among the defaults.
 MAX_BINS = 1024
 
 
 def default_candidates(
-    hidden: Sequence[tuple[int, ...]], n_features: int, target_type: str = "binary"
+    hidden: Sequence[tuple[int, ...]],
+    n_features: int,
+    target_type: str = "binary",
+    *,
+    n_samples: int = 0,
+    is_sparse: bool = False,
 ) -> list[dict[str, Any]]:
-    """The default candidates: 4 for each network, or 2 with many features.
+    """The default candidates: networks, and gradient boosting where it helps.
 
     Parameters
     ----------
@@ -31,24 +50,35 @@ def default_candidates(
         Number of features; with many, there is no piecewise-linear encoding.
     target_type : str, default='binary'
         ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
+    n_samples : int, default=0
+        Number of samples. From 500 on, gradient boosting is tried for two classes.
+    is_sparse : bool, default=False
+        Whether the samples are a sparse matrix, which gradient boosting does not take.
 
     Returns
     -------
     candidates : list of dict
-        Each network on the metric and on cross-entropy, on standardised features and
-        on 8 bins of each feature.
+        Each network on the metric and on cross-entropy, on standardised features.
+        Beside them, what represents thresholds on single features: gradient boosting,
+        or the same networks on 8 bins of each feature.
 
     Examples
     --------
     >>> from sk_anyloss.search.candidates import default_candidates, describe
-    >>> for candidate in default_candidates([(4,)], n_features=500):
+    >>> for candidate in default_candidates([(4,)], n_features=9, n_samples=1000):
     ...     print(describe(candidate))
+    HistGradientBoostingClassifier()
     hidden=(4,), lr=CosineDecay(0.03), step=sigmoid, L=5
     hidden=(4,), lr=CosineDecay(0.03), loss=bce
     """
-    del target_type
-    bins = [None, 8] if 8 * n_features <= MAX_BINS else [None]
-    return candidate_grid(hidden, bins=bins)
+    if target_type == "binary" and n_samples >= TREE_SAMPLES and not is_sparse:
+        trees: list[dict[str, Any]] = [{ESTIMATOR: HistGradientBoostingClassifier()}]
+        networks = candidate_grid(hidden, bins=[None])
+        # Trees are first, since they are worth most if time is short.
+        return trees + networks if networks else []
+    return candidate_grid(
+        hidden, bins=[None, 8] if 8 * n_features <= MAX_BINS else [None]
+    )
 
 
 def candidate_grid(
@@ -109,18 +139,37 @@ def candidate_grid(
     ]
 
 
-def check_candidates(candidates: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Refuse an empty list, and names that the estimator does not have.
+def check_candidates(
+    candidates: Iterable[Mapping[str, Any] | BaseEstimator],
+) -> list[dict[str, Any]]:
+    """Candidates as dicts; refuses an empty list, and names that are unknown.
+
+    Parameters
+    ----------
+    candidates : iterable of dicts and estimators
+        Parameters of :class:`sk_anyloss.AnyLossClassifier`, or classifiers of any
+        other kind; ``{'estimator': ...}`` is the same as the classifier itself.
+
+    Returns
+    -------
+    candidates : list of dict
+        Parameters, or ``{'estimator': ...}``.
 
     Examples
     --------
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from sk_anyloss.search.candidates import check_candidates
+    >>> check_candidates([{"hidden": (2,)}, GaussianNB()])
+    [{'hidden': (2,)}, {'estimator': GaussianNB()}]
     >>> check_candidates([{"hiden": (2,)}])
     Traceback (most recent call last):
     ...
     ValueError: Unknown parameter 'hiden'. Did you mean 'hidden'? ...
     """
-    result = [dict(candidate) for candidate in candidates]
+    result: list[dict[str, Any]] = [
+        dict(candidate) if isinstance(candidate, Mapping) else {ESTIMATOR: candidate}
+        for candidate in candidates
+    ]
     if not result:
         raise ValueError(
             "There is no candidate to try: give at least one network in hidden, or a "
@@ -128,6 +177,9 @@ def check_candidates(candidates: Iterable[Mapping[str, Any]]) -> list[dict[str, 
         )
     known = AnyLossClassifier().get_params()
     for candidate in result:
+        if ESTIMATOR in candidate:
+            _check_estimator(candidate)
+            continue
         for name in candidate:
             if name not in known:
                 otherwise = "these are the parameters of AnyLossClassifier."
@@ -135,13 +187,33 @@ def check_candidates(candidates: Iterable[Mapping[str, Any]]) -> list[dict[str, 
     return result
 
 
+def _check_estimator(candidate: Mapping[str, Any]) -> None:
+    estimator = candidate[ESTIMATOR]
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(
+            "A candidate must be a dict of parameters of AnyLossClassifier or a "
+            f"classifier, such as HistGradientBoostingClassifier(); got {estimator!r}."
+        )
+    if len(candidate) > 1:
+        others = ", ".join(sorted(set(candidate) - {ESTIMATOR}))
+        raise ValueError(
+            f"A candidate with an estimator has no other parameters, got {others}; set "
+            "them in the estimator itself."
+        )
+
+
 def describe(candidate: Mapping[str, Any]) -> str:
     """A candidate in one line.
 
     Examples
     --------
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from sk_anyloss.search.candidates import describe
     >>> describe({"hidden": (8,), "step": "sigmoid", "L": 5})
     'hidden=(8,), step=sigmoid, L=5'
+    >>> describe({"estimator": GaussianNB()})
+    'GaussianNB()'
     """
+    if ESTIMATOR in candidate:
+        return " ".join(repr(candidate[ESTIMATOR]).split())
     return ", ".join(f"{name}={value}" for name, value in candidate.items())

@@ -12,17 +12,26 @@ from sk_anyloss._names import spelled
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
 from sk_anyloss.metrics.scoring import metric_values
+from sk_anyloss.search.candidates import ESTIMATOR
 from sk_anyloss.search.search import AnyLossClassifierCV
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["SettingsDisplay", "ThresholdDisplay"]
+__all__ = ["Display", "SettingsDisplay", "ThresholdDisplay"]
 
 
-class _Display:
-    """Base class of the displays: the axes, a new figure unless some are given."""
+class Display:
+    """Base class of the displays: the axes, a new figure unless some are given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+        Where it was drawn.
+    figure_ : matplotlib figure
+        The figure around it.
+    """
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -53,8 +62,11 @@ class _Display:
         raise NotImplementedError
 
 
-class SettingsDisplay(_Display):
-    """Scores of the candidates of a search, by step and width of the network.
+class SettingsDisplay(Display):
+    """Scores of the networks of a search, by step and width.
+
+    Candidates of another kind are in
+    :class:`sk_anyloss.search.weights_display.WeightsDisplay`.
 
     Parameters
     ----------
@@ -121,12 +133,14 @@ class SettingsDisplay(_Display):
         """
         check_is_fitted(estimator)
         results = estimator.cv_results_
-        keys = [(_network(params), _kind(params)) for params in results["params"]]
+        kept = [i for i, p in enumerate(results["params"]) if ESTIMATOR not in p]
+        tried = [results["params"][i] for i in kept]
+        keys = [(_network(params), _kind(params)) for params in tried]
         networks = list(dict.fromkeys(network for network, _ in keys))
         labels = list(dict.fromkeys(label for _, label in keys))
         scores = np.full((len(networks), len(labels)), np.nan)
         spreads = scores.copy()
-        for i, (network, label) in enumerate(keys):
+        for i, (network, label) in zip(kept, keys, strict=True):
             place = networks.index(network), labels.index(label)
             scores[place] = results["pooled_test_score"][i]
             spreads[place] = results["std_test_score"][i]
@@ -160,7 +174,7 @@ def _kind(params: dict[str, Any]) -> str:
     return str(params["step"])
 
 
-class ThresholdDisplay(_Display):
+class ThresholdDisplay(Display):
     """A metric over the threshold, with the one that is used.
 
     Parameters

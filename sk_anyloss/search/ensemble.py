@@ -1,58 +1,99 @@
-"""Networks that decide together, by the weighted mean of their scores."""
+"""Models that decide together, by the weighted mean of their scores."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
-from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.decision import Decision, log_odds
+from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.trials import Trial, margin_of
+from sk_anyloss.search.trials import Trial
+from sk_anyloss.search.weights import LEAST_WEIGHT, trust
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["DecidesByEnsemble"]
 
 
 class DecidesByEnsemble(DecidesByLogOdds):
-    """Labels, scores and the metric, from the fold networks of some candidates."""
+    """Labels, scores and the metric, from the fold models of some candidates."""
 
-    estimators_: list[AnyLossClassifier]
+    estimators_: list[Any]
     estimator_offsets_: np.ndarray
     estimator_weights_: np.ndarray
     oof_proba_: np.ndarray
     _labels: Labels
 
-    def _combine(
-        self, chosen: Sequence[Trial], out_of_fold: OutOfFold, tunes_threshold: bool
-    ) -> None:
-        """Take the networks of candidates, and tune their common threshold."""
-        members = [(model, trial) for trial in chosen for model in trial.models]
-        self.estimators_ = [model for model, _ in members]
-        n_outputs = self._labels.target.n_outputs
-        shape = (n_outputs,) if n_outputs > 1 else ()
-        self.estimator_offsets_ = np.array(
-            [np.broadcast_to(t.decision.offset, shape) for _, t in members]
-        )
-        weights = np.array([1 / len(trial.models) for _, trial in members])
-        self.estimator_weights_ = weights / weights.sum()
+    def _combine(self, chosen: Sequence[Trial], out_of_fold: OutOfFold) -> np.ndarray:
+        """Take the models of candidates, with the weights that their scores earn.
+
+        Networks are one member, which counts for all of them; every other classifier
+        is one by itself. The ensemble decides at 0.5, since each member has its own
+        threshold: tuning another one on few positives loses more than it gains.
+
+        Parameters
+        ----------
+        chosen : sequence of Trial
+            The candidates, none of which failed.
+        out_of_fold : OutOfFold
+            The samples that were left out.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_chosen,)
+            Weight of each candidate; they sum to 1. Members of little weight have 0
+            and are left out.
+        """
+        scores = [self._scores(trial.margin) for trial in chosen]
+        networks = [i for i, trial in enumerate(chosen) if trial.is_network]
+        others = [[i] for i, trial in enumerate(chosen) if not trial.is_network]
+        members = [networks, *others] if networks else others
+        margins = [
+            self._as_outputs(np.mean([scores[i] for i in member], axis=0))
+            for member in members
+        ]
+        found = trust(margins, out_of_fold).weights
+        found = np.where(found < LEAST_WEIGHT, 0.0, found)
+        found /= found.sum()
+        weights = np.zeros(len(chosen))
+        for member, weight in zip(members, found, strict=True):
+            weights[member] = weight / len(member)
+        self._take(chosen, weights)
         self.oof_rows_, self.oof_target_ = out_of_fold.index, out_of_fold.target
         self.oof_weight_ = out_of_fold.weight
-        scores = [self._scores(trial.margin) for trial in chosen]
-        self.oof_proba_ = np.mean(scores, axis=0)
+        self.oof_proba_ = np.tensordot(weights, np.array(scores), axes=1)
         self.decision_ = Decision()
-        if tunes_threshold:
-            outputs = self._as_outputs(self.oof_proba_)
-            self.decision_ = out_of_fold.best_decision(outputs)
+        return weights
 
-    def _use_only(self, model: AnyLossClassifier) -> None:
-        """Replace the fold networks of one candidate by a network of its own."""
+    def _take(self, chosen: Sequence[Trial], weights: np.ndarray) -> None:
+        """Keep the models of all candidates that have a weight."""
+        members = [
+            (model, trial.decision.offset, weight / len(trial.models))
+            for trial, weight in zip(chosen, weights, strict=True)
+            for model in (trial.models if weight > 0 else ())
+        ]
+        n_outputs = self._labels.target.n_outputs
+        shape = (n_outputs,) if n_outputs > 1 else ()
+        self.estimators_ = [model for model, _, _ in members]
+        self.estimator_offsets_ = np.array(
+            [np.broadcast_to(offset, shape) for _, offset, _ in members]
+        )
+        self.estimator_weights_ = np.array([weight for _, _, weight in members])
+
+    def _tune_ensemble(self, out_of_fold: OutOfFold) -> None:
+        """Tune the common threshold, for a floor that the mean may not meet."""
+        outputs = self._as_outputs(self.oof_proba_)
+        self.decision_ = out_of_fold.best_decision(outputs)
+
+    def _use_only(self, model: Any) -> None:
+        """Replace the fold models of one candidate by one for all samples."""
         self.estimators_ = [model]
         self.estimator_offsets_ = self.estimator_offsets_[:1]
         self.estimator_weights_ = np.ones(1)
@@ -92,7 +133,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
         )
 
     def _log_odds(self, X: Matrix) -> np.ndarray:
-        """Outputs that belong to the weighted mean score of the networks."""
+        """Outputs that belong to the weighted mean score of the models."""
         members = zip(
             self.estimators_,
             self.estimator_offsets_,
@@ -101,5 +142,6 @@ class DecidesByEnsemble(DecidesByLogOdds):
         )
         total: np.ndarray | float = 0.0
         for model, offset, weight in members:
-            total = total + weight * self._scores(margin_of(model, X) - offset)
+            margin = outputs_of(model, X, self._labels) - offset
+            total = total + weight * self._scores(margin)
         return self._as_outputs(np.asarray(total))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from sk_anyloss.search.candidates import describe
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
+from sk_anyloss.search.weights import bootstrap_scores, spread
 
-__all__ = ["best_first", "failure_message", "results_table", "score_trials"]
+__all__ = [
+    "best_first",
+    "dropped_candidates",
+    "failure_message",
+    "results_table",
+    "score_trials",
+    "standard_errors",
+]
 
 
 def score_trials(
@@ -42,8 +51,33 @@ def score_trials(
     return folds, pooled
 
 
+def standard_errors(trials: Sequence[Trial], out_of_fold: OutOfFold) -> np.ndarray:
+    """Bootstrap standard errors of the pooled scores; NaN for candidates that failed.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The candidates.
+    out_of_fold : OutOfFold
+        The samples left out.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_candidates,)
+        Standard deviation of the score over bootstrap samples.
+    """
+    errors = np.full(len(trials), np.nan)
+    fine = [i for i, trial in enumerate(trials) if not trial.error]
+    drawn = bootstrap_scores([trials[i].margin for i in fine], out_of_fold)
+    errors[fine] = spread(drawn)
+    return errors
+
+
 def results_table(
-    trials: Sequence[Trial], folds: np.ndarray, pooled: np.ndarray
+    trials: Sequence[Trial],
+    folds: np.ndarray,
+    pooled: np.ndarray,
+    errors: np.ndarray,
 ) -> dict[str, Any]:
     """The table in the form of scikit-learn's ``cv_results_``.
 
@@ -53,6 +87,8 @@ def results_table(
         The candidates.
     folds, pooled : ndarray
         As :func:`score_trials` gives them.
+    errors : ndarray of shape (n_candidates,)
+        As :func:`standard_errors` gives them.
 
     Returns
     -------
@@ -69,6 +105,7 @@ def results_table(
         **{f"split{k}_test_score": scores for k, scores in enumerate(folds.T)},
         **_moments(folds),
         "pooled_test_score": pooled,
+        "pooled_test_error": errors,
         "rank_test_score": rankdata(-ranked, method="min").astype(int),
         "threshold": _thresholds(trials),
         "fit_time": np.array([trial.seconds for trial in trials]),
@@ -138,11 +175,11 @@ def failure_message(trials: Sequence[Trial]) -> str:
     >>> failure_message([fine, failed])
     '1 of 2 candidates failed and is left out; ... (lr=-1): lr must be positive.'
     """
-    failed = [trial for trial in trials if trial.error]
+    failed = [trial for trial in trials if trial.error and not trial.is_dropped]
     if not failed:
         return ""
     reasons = list(dict.fromkeys(trial.error for trial in failed))
-    if len(failed) == len(trials):
+    if len(failed) == sum(not trial.is_dropped for trial in trials):
         number = f"all {len(failed)} candidates" if len(failed) > 1 else "the candidate"
         return f"The search failed for {number}: {' '.join(reasons)}"
     verb = "is" if len(failed) == 1 else "are"
@@ -150,6 +187,46 @@ def failure_message(trials: Sequence[Trial]) -> str:
         f"{len(failed)} of {len(trials)} candidates failed and {verb} left out; "
         f"the first reason ({failed[0].describe()}): {reasons[0]}"
     )
+
+
+def dropped_candidates(
+    candidates: Sequence[Mapping[str, Any]],
+    trials: Sequence[Trial],
+    weights: np.ndarray,
+) -> list[tuple[str, str]]:
+    """The candidates that do not decide, and why.
+
+    Parameters
+    ----------
+    candidates : sequence of dict
+        All candidates, those that were not begun last.
+    trials : sequence of Trial
+        Those that were begun.
+    weights : ndarray of shape (n_trials,)
+        Their weights in the ensemble.
+
+    Returns
+    -------
+    dropped : list of pairs of str
+        The candidate in one line, and the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.search.results import dropped_candidates
+    >>> from sk_anyloss.search.trials import Trial
+    >>> fine = Trial({"lr": 0.1}, [], np.empty(0), 0.0)
+    >>> dropped_candidates([{"lr": 0.1}, {"lr": 9}], [fine], np.ones(1))
+    [('lr=9', 'not begun')]
+    """
+    dropped = []
+    for trial, weight in zip(trials, weights, strict=True):
+        if trial.error:
+            dropped.append((trial.describe(), trial.error))
+        elif weight == 0:
+            dropped.append((trial.describe(), "others are better"))
+    begun = len(trials)
+    return dropped + [(describe(params), "not begun") for params in candidates[begun:]]
 
 
 def _thresholds(trials: Sequence[Trial]) -> np.ndarray:

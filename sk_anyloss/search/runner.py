@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from joblib import Parallel, delayed
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
+from sk_anyloss.search.budget import Clock
+from sk_anyloss.search.candidates import ESTIMATOR
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
@@ -37,7 +38,7 @@ class Runner:
     n_jobs : int or None
         Number of processes.
     time_budget : float or None
-        Seconds after which no further candidates are begun.
+        Seconds that all candidates may take.
     verbose : int
         If 1, prints a line for each candidate.
     """
@@ -48,6 +49,8 @@ class Runner:
     n_jobs: int | None
     time_budget: float | None
     verbose: int
+    #: The candidates in the order in which they are run.
+    order: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def run(
         self, candidates: Sequence[dict[str, Any]], data: CrossValidationData
@@ -67,18 +70,20 @@ class Runner:
         by_shape: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for candidate in candidates:
             shape = [candidate.get(name) for name in ("hidden", "n_bins")]
+            if ESTIMATOR in candidate:  # Each is fitted by itself.
+                shape = [ESTIMATOR, len(by_shape)]
             by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
-        start, n_begun = time.perf_counter(), 0
+        self.order = [params for group in by_shape.values() for params in group]
+        clock, n_begun = Clock(self.time_budget), 0
 
         def jobs() -> Iterator[Any]:
             nonlocal n_begun
             for group in by_shape.values():
-                spent = time.perf_counter() - start
-                over = self.time_budget is not None and spent > self.time_budget
-                if n_begun and over:
+                left, is_first = clock.left, n_begun == 0
+                if not is_first and left is not None and left <= 0:
                     return
                 n_begun += len(group)
-                yield delayed(run_trials)(self.base, group, data)
+                yield delayed(run_trials)(self.base, group, data, left, is_first)
 
         trials: list[Trial] = []
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
@@ -90,16 +95,17 @@ class Runner:
             if all(trial.error for trial in trials):
                 raise
             interrupted = True
+        n_trained = sum(not trial.is_dropped for trial in trials)
         if interrupted:
             _warn(
                 f"The search was interrupted after {len(trials)} of {len(candidates)} "
                 "candidates; the best of these are kept."
             )
-        elif n_begun < len(candidates):
+        elif n_trained < len(candidates):
             _warn(
-                f"time_budget={self.time_budget} was over after {n_begun} of "
-                f"{len(candidates)} candidates and {time.perf_counter() - start:.1f} "
-                "s; the best of these is kept."
+                f"time_budget={self.time_budget} was over after {n_trained} of "
+                f"{len(candidates)} candidates and {clock.spent:.1f} s; the best of "
+                "these are kept."
             )
         message = failure_message(trials)
         if all(trial.error for trial in trials):
@@ -130,9 +136,16 @@ class Runner:
             return True
         if trial is None or trial.params.get("class_weight", self.base.class_weight):
             return False  # Class weights already move the threshold.
+        if not trial.is_network:
+            model = trial.params[ESTIMATOR]
+            is_ours = isinstance(model, AnyLossClassifier)
+            return not (is_ours and trains_on_metric(model.loss))
         return not trains_on_metric(trial.params.get("loss"))
 
     def _print(self, trial: Trial) -> None:
+        if trial.is_dropped:
+            print(f"dropped {trial.seconds:6.2f} s  {trial.describe()}: {trial.error}")
+            return
         if trial.error:
             print(f"failed  {trial.seconds:6.2f} s  {trial.describe()}: {trial.error}")
             return

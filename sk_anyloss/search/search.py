@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -27,14 +27,26 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.parameters import check_params, check_search_params
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.metrics import Metric
-from sk_anyloss.search.candidates import check_candidates, default_candidates
+from sk_anyloss.search.budget import passes, samples_in_batch
+from sk_anyloss.search.candidates import (
+    check_candidates,
+    default_candidates,
+    describe,
+)
 from sk_anyloss.search.ensemble import DecidesByEnsemble
+from sk_anyloss.search.members import fit_member
 from sk_anyloss.search.out_of_fold import OutOfFold
-from sk_anyloss.search.results import best_first, results_table, score_trials
+from sk_anyloss.search.results import (
+    best_first,
+    dropped_candidates,
+    results_table,
+    score_trials,
+    standard_errors,
+)
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
 from sk_anyloss.search.trials import CrossValidationData, Trial
-from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, MAX_AUTO_BATCH
+from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
@@ -61,43 +73,55 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         samples that are ordered in time pass ``TimeSeriesSplit``, for samples in
         groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
-        Widths of hidden layers to try, each on the metric and on cross-entropy, and on
-        standardised features and a piecewise-linear encoding: see
+        Widths of hidden layers to try, each on the metric and on cross-entropy;
+        beside gradient boosting for two classes and 500 samples or more, and
+        otherwise also on a piecewise-linear encoding of the features: see
         :func:`sk_anyloss.search.candidates.default_candidates`.
-    candidates : sequence of dict, default=None
-        Parameters of :class:`AnyLossClassifier` to try instead; see
-        :func:`sk_anyloss.search.candidates.candidate_grid`. What they do not set is
+    candidates : sequence of dicts and estimators, default=None
+        What to try instead: parameters of :class:`AnyLossClassifier` (see
+        :func:`sk_anyloss.search.candidates.candidate_grid`), or classifiers of any
+        other kind, pipelines among them, with ``predict_proba`` or
+        ``decision_function``. What the parameters do not set is
         ``activation='relu'``, ``lr=CosineDecay(0.01)``, the parameters below, and the
-        defaults of :class:`AnyLossClassifier`.
+        defaults of :class:`AnyLossClassifier`. Other classifiers are fitted one by
+        one; weights of samples and classes are passed on where their ``fit`` takes
+        them, and a ``random_state`` of None is set from that of the search.
     ensemble : bool, default=True
-        Whether the fold networks of the best candidates decide together, by the mean
-        of their scores. Otherwise one network of the best candidate is trained on all
-        samples.
+        Whether the fold models of the best candidates decide together, by the weighted
+        mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Otherwise
+        the best candidate is trained on all samples.
     n_best : int, default=5
-        How many of the best candidates are in the ensemble.
+        How many of the best networks are in the ensemble. They share one weight;
+        every classifier of another kind has its own.
     tune_threshold : bool or 'auto', default='auto'
         Whether to tune the decision threshold for the metric on the pooled predictions:
         for several classes an offset for each, for several labels a threshold for each.
         A candidate is then scored fold by fold with the threshold of the others.
         ``'auto'`` does so for metrics with a constraint, and for networks trained on
-        cross-entropy without class weights; class weights already move the threshold,
-        and networks trained on the metric have learned theirs.
-    max_epochs : int, default=50
-        Number of passes over the samples.
+        cross-entropy and classifiers of another kind without class weights; class
+        weights already move the threshold, and networks trained on the metric have
+        learned theirs.
+    max_epochs : int or 'auto', default='auto'
+        Number of passes over the samples. ``'auto'`` is 50 for up to 5,000 samples,
+        fewer for more of them, and 20 from 12,500 on, so that time grows slowly; see
+        :func:`sk_anyloss.search.budget.passes`.
     batch_size : int, float or 'auto', default='auto'
         Number of samples in a batch, or their fraction. ``'auto'`` is a twelfth of the
-        samples, no fewer than 64 and no more than 5,000 of them.
+        samples, no fewer than 64 and no more than 1,024 of them.
     class_weight, pos_label, device
         As for :class:`AnyLossClassifier`.
     n_jobs : int, default=None
         Number of processes; networks of one shape are trained in one.
     time_budget : float, default=None
-        Seconds after which no further candidates are begun. The first shape is
-        always trained.
+        Seconds that the candidates may take. Networks for which it does not suffice
+        are trained in fewer epochs, no fewer than a fifth, or not at all; other
+        classifiers are given up when their first folds take too long. The first
+        candidates are always trained.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
     verbose : int, default=0
-        If 1, prints a line for each candidate as soon as it is scored.
+        If 1, prints a line for each candidate as soon as it is scored, and in the end
+        the weights of those that decide and why others do not.
 
     Attributes
     ----------
@@ -111,12 +135,14 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     pos_label_ : label or None
         Of two classes, the positive one.
     cv_results_ : dict of lists and arrays
-        An entry for each candidate: ``params``, ``split<k>_test_score``,
-        ``mean_test_score`` and ``std_test_score`` over the folds,
-        ``pooled_test_score``, ``rank_test_score`` (by the pooled one),
-        ``threshold``, ``fit_time``, its share of the time of its stack, and ``error``,
-        why it failed, or ``''``. A candidate that fails, or does not stay finite, has
-        the score NaN and is left out; only if all of them fail does ``fit`` raise.
+        An entry for each candidate: ``params``, which is ``{'estimator': ...}`` for a
+        classifier of another kind, ``split<k>_test_score``, ``mean_test_score`` and
+        ``std_test_score`` over the folds, ``pooled_test_score`` and its bootstrap
+        standard error ``pooled_test_error``, ``rank_test_score`` (by the pooled one),
+        ``weight`` in the ensemble, ``threshold``, ``fit_time``, for networks their
+        share of the time of their stack, and ``error``, why it failed, or ``''``. A
+        candidate that fails, or does not stay finite, has the score NaN and is left
+        out; only if all of them fail does ``fit`` raise.
     best_index_ : int
         The candidate with the best pooled score.
     best_params_ : dict
@@ -126,14 +152,18 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     scores_ : ndarray of shape (n_candidates, n_folds)
         Scores of the folds.
     ensemble_indices_ : list of int
-        The candidates that decide, the best one first.
-    estimators_ : list of AnyLossClassifier
-        The networks that decide.
+        The candidates that decide, the best one first; one with less than 0.02 of the
+        weight does not.
+    dropped_ : list of pairs of str
+        The candidates that do not decide, each in one line, and why: it failed, time
+        was over, or others are better.
+    estimators_ : list of AnyLossClassifier and other classifiers
+        The models that decide.
     estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
-        What is subtracted from the log-odds of each network, or from the
+        What is subtracted from the log-odds of each model, or from the
         log-probabilities of its classes.
     estimator_weights_ : ndarray of shape (n_estimators,)
-        Weight of the scores of each network in the mean.
+        Weight of the scores of each model in the mean; they sum to 1.
     oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled, ...)
         Samples that were left out, fold by fold, whether they are positive, or their
         classes or labels as numbers, their weights or None, and their scores by
@@ -169,11 +199,11 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         *,
         cv: CV = 5,
         hidden: Sequence[tuple[int, ...]] = ((), (32, 32)),
-        candidates: Sequence[Mapping[str, Any]] | None = None,
+        candidates: Sequence[Mapping[str, Any] | BaseEstimator] | None = None,
         ensemble: bool = True,
         n_best: int = 5,
         tune_threshold: bool | str = "auto",
-        max_epochs: int = 50,
+        max_epochs: int | str = "auto",
         batch_size: int | float | str = "auto",
         class_weight: Mapping[Hashable, float] | str | None = None,
         pos_label: Hashable | None = None,
@@ -254,11 +284,16 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         self.classes_, self.pos_label_ = self._labels.classes, self._labels.pos_label
         target = self._labels.target
         self.target_type_, self.metric_ = target.name, target.resolve(self.metric)
-        candidates = check_candidates(
-            default_candidates(self.hidden, samples.shape[1], target.name)
-            if self.candidates is None
-            else self.candidates
-        )
+        candidates = self.candidates
+        if candidates is None:
+            candidates = default_candidates(
+                self.hidden,
+                samples.shape[1],
+                target.name,
+                n_samples=len(labels),
+                is_sparse=issparse(samples),
+            )
+        candidates = check_candidates(candidates)
         seed, fold_seed = split_seed(self.random_state, 2)
         base = self._base(len(labels), seed)
         check_params(base)
@@ -280,24 +315,64 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         )
         trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)
-        self.ensemble_indices_ = order[: self.n_best if self.ensemble else 1]
-        chosen = [trials[i] for i in self.ensemble_indices_]
-        self._combine(chosen, out_of_fold, self.ensemble and runner.tunes_threshold())
+        chosen = self._choose(trials, order)
+        weights = self._combine([trials[i] for i in chosen], out_of_fold)
+        if self.ensemble and runner.tunes_threshold():
+            self._tune_ensemble(out_of_fold)
+        share = self.cv_results_["weight"] = np.zeros(len(trials))
+        share[chosen] = weights
+        self.dropped_ = dropped_candidates(runner.order, trials, share)
+        self.ensemble_indices_ = [i for i, w in zip(chosen, weights, strict=True) if w]
+        if self.verbose:
+            self._print_weights()
         if not self.ensemble:
-            self._use_only(clone(self.estimators_[0]).fit(samples, labels, weight))
+            best = trials[order[0]]
+            self._use_only(self._fit_best(best, samples, labels, weight))
         self._warn_if_constant()
+
+    def _choose(self, trials: list[Trial], order: list[int]) -> list[int]:
+        """The best networks and all other candidates, or the best one; in order."""
+        if not self.ensemble:
+            return order[:1]
+        networks = [i for i in order if trials[i].is_network][: self.n_best]
+        return [i for i in order if i in networks or not trials[i].is_network]
+
+    def _print_weights(self) -> None:
+        results = self.cv_results_
+        for i in self.ensemble_indices_:
+            line = describe(results["params"][i])
+            print(f"weight {results['weight'][i]:.3f}  {line}")
+        for line, reason in self.dropped_:
+            print(f"left out      {line}: {reason}")
+
+    def _fit_best(
+        self, best: Trial, X: Matrix, y: np.ndarray, weight: np.ndarray | None
+    ) -> Any:
+        """The best candidate, trained on all samples."""
+        if best.is_network:
+            return clone(best.models[0]).fit(X, y, weight)
+        return fit_member(
+            best.models[0],
+            X,
+            y,
+            self._labels,
+            sample_weight=weight,
+            class_weight=self.class_weight,
+        )
 
     def _base(self, n: int, seed: int) -> AnyLossClassifier:
         """What all candidates have in common, for n samples."""
         batch_size = self.batch_size
         if isinstance(batch_size, str) and batch_size == "auto":
-            # Half as many steps as a single fit takes: as good, measured, and faster.
-            batch_size = max(FULL_BATCH_SAMPLES, min(math.ceil(n / 12), MAX_AUTO_BATCH))
+            batch_size = samples_in_batch(n)
+        max_epochs = self.max_epochs
+        if isinstance(max_epochs, str) and max_epochs == "auto":
+            max_epochs = passes(n)
         return AnyLossClassifier(
             self.metric,
             activation="relu",
             lr=CosineDecay(0.01),
-            max_epochs=self.max_epochs,
+            max_epochs=max_epochs,  # type: ignore[arg-type]
             batch_size=batch_size,
             class_weight=self.class_weight,
             pos_label=self.pos_label,
@@ -315,7 +390,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     def _record(self, trials: list[Trial], out_of_fold: OutOfFold) -> list[int]:
         """Record the scores of all candidates; return their order, the best first."""
         self.scores_, pooled = score_trials(trials, out_of_fold)
-        self.cv_results_ = results_table(trials, self.scores_, pooled)
+        errors = standard_errors(trials, out_of_fold)
+        self.cv_results_ = results_table(trials, self.scores_, pooled, errors)
         order = best_first(trials, pooled)
         self.best_index_ = order[0]
         self.best_params_ = trials[self.best_index_].params

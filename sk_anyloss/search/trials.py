@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,13 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.search.candidates import describe
+from sk_anyloss.search.budget import Clock, OutOfTimeError
+from sk_anyloss.search.candidates import ESTIMATOR, describe
+from sk_anyloss.search.members import fit_member, outputs_of
 from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.training.data.source import Matrix
 
-__all__ = ["CrossValidationData", "Trial", "margin_of", "run_trials"]
+__all__ = ["CrossValidationData", "Trial", "run_trials"]
 
 
 @dataclass(frozen=True)
@@ -64,28 +65,31 @@ class Trial:
     Parameters
     ----------
     params : dict
-        Its parameters.
-    models : list of AnyLossClassifier
-        Its network of each fold.
+        Its parameters; of a classifier of another kind, ``{'estimator': ...}``.
+    models : list of estimators
+        Its network, or other classifier, of each fold.
     log_odds : ndarray of shape (n_pooled,), (n_pooled, C) or (n_pooled, Q)
         Their margins on the samples left out, before any tuning of the threshold.
     seconds : float
-        Its share of the time of its stack.
+        Its time, or its share of the time of its stack.
     decision : Decision
         Where it predicts the positive class, each class or each label.
     nested_margin : ndarray of the shape of log_odds or None
         Margins to a threshold that was tuned without the sample's fold, if it was.
     error : str, default=''
         Why it failed; it then has no models and no predictions.
+    is_dropped : bool, default=False
+        Whether it did not fail, but was given up, since time was over.
     """
 
     params: dict[str, Any]
-    models: list[AnyLossClassifier]
+    models: list[Any]
     log_odds: np.ndarray
     seconds: float
     decision: Decision = field(default_factory=Decision)
     nested_margin: np.ndarray | None = None
     error: str = ""
+    is_dropped: bool = False
 
     @classmethod
     def failed(
@@ -93,18 +97,31 @@ class Trial:
     ) -> Trial:
         """A candidate that could not be trained or scored."""
         message = str(error)
+        notes = getattr(error, "__notes__", [])
         if not isinstance(error, ValueError) or not message:
             message = f"{type(error).__name__}: {message}".removesuffix(": ")
+        message = " ".join([message, *(f"({note})" for note in notes)])
         return cls(params, [], np.empty(0), seconds, error=message)
+
+    @classmethod
+    def dropped(cls, params: dict[str, Any], reason: str, seconds: float) -> Trial:
+        """A candidate that was given up, since time was over."""
+        error = f"Dropped: {reason}"
+        return cls(params, [], np.empty(0), seconds, error=error, is_dropped=True)
 
     def describe(self) -> str:
         """Its parameters in one line."""
         return describe(self.params)
 
-    def tune(self, out_of_fold: OutOfFold) -> None:
-        """Tune the decision threshold."""
-        self.decision = out_of_fold.best_decision(self.log_odds)
-        self.nested_margin = out_of_fold.nested_margin(self.log_odds)
+    def tune(self, out_of_fold: OutOfFold, smooth: bool = True) -> None:
+        """Tune the decision threshold, by default as a mean over bootstrap samples."""
+        self.decision = out_of_fold.best_decision(self.log_odds, smooth=smooth)
+        self.nested_margin = out_of_fold.nested_margin(self.log_odds, smooth=smooth)
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is one of the networks of the search, trained in a stack."""
+        return ESTIMATOR not in self.params
 
     @property
     def margin(self) -> np.ndarray:
@@ -112,17 +129,12 @@ class Trial:
         return self.log_odds if self.nested_margin is None else self.nested_margin
 
 
-def margin_of(model: AnyLossClassifier, X: Matrix) -> np.ndarray:
-    """Margin in favour of the positive class, of each class, or of each label."""
-    margin = model.decision_function(X)
-    is_binary = model.target_type_ == "binary"
-    return -margin if is_binary and model.pos_label_ != model.classes_[1] else margin
-
-
 def run_trials(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
     data: CrossValidationData,
+    seconds: float | None = None,
+    is_first: bool = False,
 ) -> list[Trial]:
     """Train candidates on folds, in one stack if they are of one shape.
 
@@ -131,9 +143,14 @@ def run_trials(
     base : AnyLossClassifier
         What the candidates have in common.
     candidates : sequence of dict
-        What they do not.
+        What they do not; or ``{'estimator': ...}``, a classifier of another kind.
     data : CrossValidationData
         What they are trained on.
+    seconds : float, default=None
+        Time that is left. Networks that would take longer are trained in fewer epochs;
+        classifiers of another kind are dropped as soon as their first folds say so.
+    is_first : bool, default=False
+        Whether there is nothing to fall back on: no candidate is dropped.
 
     Returns
     -------
@@ -141,21 +158,28 @@ def run_trials(
         One for each candidate; if the stack fails, its candidates are trained one by
         one, and those that fail have an error.
     """
-    start = time.perf_counter()
+    clock = Clock(seconds, is_first)
     try:
-        trials = _run_stack(base, candidates, data)
+        if any(ESTIMATOR in candidate for candidate in candidates):
+            trials = [
+                _run_estimator(base, params, data, clock) for params in candidates
+            ]
+        else:
+            trials = _run_stack(base, candidates, data, clock)
+    except OutOfTimeError as error:
+        share = clock.spent / len(candidates)
+        return [Trial.dropped(params, str(error), share) for params in candidates]
     except Exception as error:
         if len(candidates) == 1:
-            seconds = time.perf_counter() - start
-            return [Trial.failed(candidates[0], error, seconds)]
+            return [Trial.failed(candidates[0], error, clock.spent)]
         # One failure ends the training of the whole stack.
         return [
             trial
             for candidate in candidates
-            for trial in run_trials(base, [candidate], data)
+            for trial in run_trials(base, [candidate], data, clock.left, is_first)
         ]
     for trial in trials:
-        trial.seconds = (time.perf_counter() - start) / len(candidates)
+        trial.seconds = clock.spent / len(candidates)
     return trials
 
 
@@ -163,8 +187,38 @@ def _run_stack(
     base: AnyLossClassifier,
     candidates: Sequence[dict[str, Any]],
     data: CrossValidationData,
+    clock: Clock,
 ) -> list[Trial]:
     """What :func:`run_trials` does, unless a candidate fails."""
+    folds = data.folds
+    if clock.left is not None:
+        epochs = {
+            int(params.get("max_epochs", base.max_epochs)) for params in candidates
+        }
+        first = Clock()
+        once = [{**params, "max_epochs": 1} for params in candidates]
+        _fit_stack(base, once, data)
+        allowed = clock.epochs(max(epochs), first.spent)
+        candidates = [
+            {**p, "max_epochs": min(allowed, int(p.get("max_epochs", base.max_epochs)))}
+            if allowed < max(epochs)
+            else p
+            for p in candidates
+        ]
+    models = _fit_stack(base, candidates, data)
+    trials = []
+    for i, params in enumerate(candidates):
+        own = models[i * len(folds) : (i + 1) * len(folds)]
+        trials.append(Trial(params, own, _pooled_outputs(base, own, data), 0.0))
+    return trials
+
+
+def _fit_stack(
+    base: AnyLossClassifier,
+    candidates: Sequence[dict[str, Any]],
+    data: CrossValidationData,
+) -> list[AnyLossClassifier]:
+    """The networks of each candidate, one for each fold."""
     folds = data.folds
     models = [clone(base).set_params(**params) for params in candidates for _ in folds]
     rows = [train for train, _ in folds] * len(candidates)
@@ -183,10 +237,48 @@ def _run_stack(
         )
     if any(model.net_.interrupted_ for model in models):
         raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
-    trials = []
-    for i, params in enumerate(candidates):
-        own = models[i * len(folds) : (i + 1) * len(folds)]
-        pairs = zip(own, folds, strict=True)
-        margins = [margin_of(model, data.X[test]) for model, (_, test) in pairs]
-        trials.append(Trial(params, own, np.concatenate(margins), 0.0))
-    return trials
+    return models
+
+
+def _run_estimator(
+    base: AnyLossClassifier,
+    params: dict[str, Any],
+    data: CrossValidationData,
+    clock: Clock,
+) -> Trial:
+    """A classifier of another kind, fitted on each fold by itself."""
+    labels = Labels.of(data.y, base.pos_label)
+    models = []
+    for k, (train, _) in enumerate(data.folds):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fit_member(
+                    params[ESTIMATOR],
+                    data.X[train],
+                    data.y[train],
+                    labels,
+                    sample_weight=None if data.weight is None else data.weight[train],
+                    class_weight=base.class_weight,
+                    seed=base.random_state,
+                )
+        except Exception as error:
+            error.add_note(f"in fold {k} of {len(data.folds)}")
+            raise
+        models.append(model)
+        clock.check(k + 1, len(data.folds))
+    outputs = _pooled_outputs(base, models, data)
+    if np.isnan(outputs).any():
+        raise ValueError("Its scores of the samples left out are not numbers.")
+    return Trial(params, models, outputs, 0.0)
+
+
+def _pooled_outputs(
+    base: AnyLossClassifier, models: Sequence[Any], data: CrossValidationData
+) -> np.ndarray:
+    """Outputs for the samples that each fold leaves out, by its own model."""
+    labels = Labels.of(data.y, base.pos_label)
+    pairs = zip(models, data.folds, strict=True)
+    return np.concatenate(
+        [outputs_of(model, data.X[test], labels) for model, (_, test) in pairs]
+    )

@@ -1,6 +1,9 @@
 from itertools import pairwise
 
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, CosineDecay
 from sk_anyloss.losses.steps import Linear
@@ -59,3 +62,29 @@ def test_unusable_candidates_are_refused(candidates, message):
 
 def test_a_description_has_every_parameter():
     assert describe({"hidden": (8,), "L": 5}) == "hidden=(8,), L=5"
+
+
+def is_tree(candidate):
+    return isinstance(candidate.get("estimator"), HistGradientBoostingClassifier)
+
+
+def test_trees_stand_in_for_bins_where_samples_are_many():
+    def kinds(*args, **options):
+        found = default_candidates([(), (8,)], 4, *args, **options)
+        n_bins = sum("n_bins" in candidate for candidate in found)
+        return sum(map(is_tree, found)), n_bins, len(found)
+
+    assert kinds(n_samples=499) == (0, 4, 8)
+    assert kinds(n_samples=500) == (1, 0, 5)
+    assert kinds(n_samples=500, is_sparse=True) == (0, 4, 8)
+    assert kinds("multiclass", n_samples=500) == (0, 4, 8)
+    assert kinds("multilabel-indicator", n_samples=500) == (0, 4, 8)
+    assert default_candidates([], 4, n_samples=500) == []
+
+
+def test_candidates_are_dicts_in_the_end():
+    forest = HistGradientBoostingClassifier()
+    assert check_candidates([forest]) == check_candidates([{"estimator": forest}])
+    described = describe({"estimator": make_pipeline(StandardScaler(), forest)})
+    assert described.startswith("Pipeline(steps=[('standardscaler'")
+    assert "\n" not in described

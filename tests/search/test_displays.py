@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifierCV, metric_score
 from sk_anyloss.search.displays import SettingsDisplay, ThresholdDisplay
+from sk_anyloss.search.weights_display import WeightsDisplay
 
 mpl.use("Agg")
 X, Y = make_classification(200, 5, weights=[0.8], random_state=0)
@@ -42,6 +44,25 @@ def test_what_was_not_tried_is_left_out():
     model = AnyLossClassifierCV(candidates=candidates, cv=3, max_epochs=5).fit(X, Y)
     display = SettingsDisplay.from_estimator(model)
     assert np.isnan(display.scores).sum() == 2
+
+
+def test_weights():
+    candidates = [GaussianNB(), {"hidden": ()}, {"hidden": (), "lr": -1}]
+    model = AnyLossClassifierCV(candidates=candidates, cv=3, max_epochs=5)
+    with pytest.warns(UserWarning, match="1 of 3 candidates failed"):
+        model.fit(X, Y)
+    display = WeightsDisplay.from_estimator(model)
+    assert display.labels[-1] == "hidden=(), lr=-1"
+    assert set(display.labels[:2]) == {"hidden=()", "GaussianNB()"}
+    place = display.labels.index("GaussianNB()")
+    results = model.cv_results_
+    assert display.weights[place] == results["weight"][0]
+    assert display.errors[place] == results["pooled_test_error"][0]
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert f"{results['weight'][0]:.2f}" in texts
+    assert model.dropped_ == [("hidden=(), lr=-1", results["error"][2])]
+    # Only networks have a step and a width.
+    assert SettingsDisplay.from_estimator(model).scores.size == 2
 
 
 def test_threshold(search):

@@ -1,17 +1,20 @@
+import time
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
-from sk_anyloss.search import runner as runner_module
+from sk_anyloss.search import budget
+from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,
-    margin_of,
     run_trials,
 )
 
@@ -50,7 +53,9 @@ def test_a_trial_is_the_candidate_fitted_on_each_fold():
         margins = np.split(trial.log_odds, len(FOLDS))[i]
         expected = alone.decision_function(X[test])
         np.testing.assert_allclose(margins, expected, rtol=1e-6, atol=1e-6)
-        assert margin_of(trial.models[i], X[test]) == pytest.approx(margins)
+        assert outputs_of(trial.models[i], X[test], Labels.of(Y)) == pytest.approx(
+            margins
+        )
 
 
 def test_only_candidates_on_cross_entropy_get_a_tuned_threshold():
@@ -85,11 +90,43 @@ def test_which_thresholds_are_tuned(metric, tune, expected):
 
 def test_no_candidate_is_begun_after_the_time_budget(monkeypatch):
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr(runner_module.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: next(clock))
     runner = make_runner(time_budget=5)
     with pytest.warns(UserWarning, match="time_budget=5 was over after 1 of 2"):
         trials = run(runner, {"hidden": ()}, {"hidden": (2,)})
     assert [trial.params["hidden"] for trial in trials] == [()]
+
+
+class Slow(GaussianNB):
+    """A classifier that takes its time."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.2)
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_slow_classifier_is_given_up_after_its_first_fold(capsys):
+    runner = make_runner(time_budget=0.5, verbose=1)
+    with pytest.warns(UserWarning, match="time_budget=0.5 was over after 1 of 2"):
+        quick, slow = run(runner, {"estimator": GaussianNB()}, {"estimator": Slow()})
+    assert not quick.error
+    assert slow.is_dropped
+    assert not slow.models
+    assert "Dropped: after 1 of 3 folds" in slow.error
+    assert "dropped" in capsys.readouterr().out
+
+
+def test_the_first_classifier_is_never_given_up():
+    (slow,) = run(make_runner(time_budget=0.01), {"estimator": Slow()})
+    assert len(slow.models) == 3
+
+
+def test_networks_are_trained_in_as_many_epochs_as_time_is_left(monkeypatch):
+    monkeypatch.setattr(budget.Clock, "epochs", lambda self, wanted, of_one: wanted - 2)
+    (cut,) = run(make_runner(time_budget=100), {"hidden": (), "max_epochs": 6})
+    assert cut.params["max_epochs"] == 4
+    (alone,) = run(make_runner(), {"hidden": (), "max_epochs": 4})
+    np.testing.assert_allclose(cut.log_odds, alone.log_odds, rtol=1e-6, atol=1e-6)
 
 
 def test_a_candidate_that_fails_takes_no_other_with_it(capsys):

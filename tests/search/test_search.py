@@ -24,6 +24,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.metrics.scoring import best_threshold
+from sk_anyloss.metrics.tuning import robust
+from sk_anyloss.search.candidates import describe
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(
@@ -39,6 +41,11 @@ def search(**params):
 @pytest.fixture(scope="module")
 def fitted():
     return search().fit(X, Y)
+
+
+def smoothed_threshold(z, y, **options):
+    """The mean of the best thresholds of bootstrap samples."""
+    return robust(lambda w: best_threshold("f1", z, y, w)[0], y, **options).center
 
 
 def alone(params, train, model):
@@ -78,11 +85,11 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     threshold = fitted.cv_results_["threshold"][index]
     labels = [Y[test] for _, test in folds]
     cuts = [0.0] * 3
-    if "loss" in params:  # Of each fold, the cut that is best on the others.
+    if "loss" in params:  # Of each fold, the cut that is good on the others.
         for k in range(3):
             z, y = (np.concatenate(p[:k] + p[k + 1 :]) for p in (decisions, labels))
-            cuts[k], _ = best_threshold("f1", z, y)
-        cut, _ = best_threshold("f1", np.concatenate(decisions), np.concatenate(labels))
+            cuts[k] = smoothed_threshold(z, y, n_bootstrap=10)
+        cut = smoothed_threshold(np.concatenate(decisions), np.concatenate(labels))
         assert threshold == pytest.approx(expit(cut))
     else:
         assert threshold == 0.5
@@ -258,17 +265,23 @@ def test_pipeline_grid_search_clone_and_pickle(fitted):
 
 
 def test_the_table_fills_as_it_goes(capsys):
-    search(verbose=1, hidden=[()]).fit(X, Y)
+    model = search(verbose=1, hidden=[()], n_best=3).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 8
+    assert [line[:12] for line in lines[4:7]] == ["weight 0.333"] * 3
+    worst = int(np.argmin(model.cv_results_["pooled_test_score"]))
+    assert describe(model.cv_results_["params"][worst]) in lines[7]
+    assert lines[7].endswith("others are better")
     assert "hidden=(), lr=CosineDecay(0.03), step=sigmoid, L=5" in lines[0]
     assert lines[0].startswith("f1 0.")
 
 
 def test_time_that_is_over_leaves_the_best_so_far():
     with pytest.warns(UserWarning, match="over after 2 of 8 candidates"):
-        model = search(time_budget=1e-9).fit(X, Y)
+        model = search(time_budget=1e-9, max_epochs=60).fit(X, Y)
     assert len(model.cv_results_["params"]) == 2
+    assert list(model.cv_results_["param_max_epochs"]) == [12, 12]
+    assert [reason for _, reason in model.dropped_] == ["not begun"] * 6
     assert model.score(X, Y) > 0.4
     search(time_budget=1e9).fit(X, Y)  # No warning.
 
@@ -328,5 +341,5 @@ def test_the_estimator_is_the_one_that_is_searched_over():
     for name in names - {"hidden", "random_state", "verbose", "batch_size"}:
         assert getattr(base, name) == getattr(model, name)
     sizes = [model._base(n, 0).batch_size for n in (100, 1_200, 10**6)]
-    assert sizes == [64, 100, 5_000]
+    assert sizes == [64, 100, 1_024]
     assert AnyLossClassifierCV(batch_size=0.5)._base(100, 0).batch_size == 0.5

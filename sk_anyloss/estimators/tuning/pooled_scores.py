@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sk_anyloss.estimators.labels import Labels
-from sk_anyloss.estimators.tuning.responses import outputs_of
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.tuning import Tuned, robust
 from sk_anyloss.training.target_types import AnyMetric, TargetType
@@ -36,7 +35,7 @@ class PooledScores:
     tests : sequence of ndarray of int
         The test samples of each fold.
     outputs : sequence of ndarray
-        Their scores, as :func:`sk_anyloss.estimators.tuning.responses.outputs_of` gives
+        Their scores, as :meth:`sk_anyloss.estimators.labels.Labels.outputs_of` gives
         them.
 
     Examples
@@ -146,7 +145,7 @@ def fit_fold(
         for name, value in fit_params.items()
     }
     estimator.fit(_take(X, train), target[train], **own)
-    return estimator, outputs_of(estimator, _take(X, test), labels)
+    return estimator, labels.outputs_of(estimator, _take(X, test))
 
 
 def _take(X: Any, index: np.ndarray) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
+from threadpoolctl import threadpool_limits
 
-from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.metrics.decision import log_odds, log_probabilities
 
-__all__ = ["check_response", "class_scores", "label_scores", "outputs_of"]
+__all__ = ["check_response", "class_scores", "label_scores", "model_outputs"]
 
 
 def check_response(estimator: Any) -> None:
@@ -38,43 +38,55 @@ def check_response(estimator: Any) -> None:
 _METHODS = ("predict_proba", "decision_function")
 
 
-def outputs_of(estimator: Any, X: Any, labels: Labels) -> np.ndarray:
-    """Scores of any classifier, as our networks have them.
+def model_outputs(
+    estimator: Any,
+    X: Any,
+    target_type: str,
+    classes: np.ndarray,
+    favours_last: bool = True,
+) -> np.ndarray:
+    """Scores of a classifier in the form that networks of this package have.
+
+    They are computed on one thread: threads of OpenMP that wait for each other can take
+    a hundred times as long on busy cores.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted classifier with ``predict_proba`` or ``decision_function``.
+        A fitted classifier.
     X : array-like
         Samples, as the estimator takes them.
-    labels : Labels
-        All classes or labels.
+    target_type : {'binary', 'multiclass', 'multilabel-indicator'}
+        Kind of target.
+    classes : ndarray
+        All classes, sorted; for several labels, their positions.
+    favours_last : bool, default=True
+        Of two classes, whether the last is the positive one.
 
     Returns
     -------
     outputs : ndarray of shape (n,), (n, C) or (n, Q)
-        Log-odds of the positive class, log-probabilities of the classes, or log-odds of
-        the labels.
+        Log-odds of the positive class, log-probabilities of C classes, or log-odds of
+        Q labels.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sk_anyloss.estimators.labels import Labels
-    >>> from sk_anyloss.estimators.tuning.responses import outputs_of
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> model = LogisticRegression().fit(X, y)
-    >>> z = outputs_of(model, X, Labels.of(y))
-    >>> np.abs(z - model.decision_function(X)).max() < 1e-9
-    np.True_
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sk_anyloss.estimators.tuning.responses import model_outputs
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0])
+    >>> model = KNeighborsClassifier(4).fit(X, y)
+    >>> model_outputs(model, X[:1], "binary", np.array([0, 1])).round(3)  # Of 0.25.
+    array([-1.099])
     """
-    if labels.target.name == "multilabel-indicator":
-        return label_scores(estimator, X, len(labels.classes))
-    log_p = class_scores(estimator, X, labels.classes)
-    if labels.target.name == "multiclass":
+    with threadpool_limits(1, user_api="openmp"):
+        if target_type == "multilabel-indicator":
+            return label_scores(estimator, X, len(classes))
+        log_p = class_scores(estimator, X, classes)
+    if target_type == "multiclass":
         return log_p
     odds = log_p[:, 1] - log_p[:, 0]
-    return odds if labels.pos_label == labels.classes[1] else -odds
+    return odds if favours_last else -odds
 
 
 def class_scores(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
