@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sk_anyloss.compare.model_file.saved import save
+from sk_anyloss.compare.report.summary import summarize
 from sk_anyloss.compare.results import Results
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ class Comparison(Results):
         return plot_scores(self, data)
 
     def report(self, folder: str | Path) -> Path:
-        """Write ``report.html``, ``results.csv``, ``results.parquet`` and all figures.
+        """Write the page, the results as files and all figures.
+
+        The files are ``report.html``, ``summary.json``, ``results.csv``,
+        ``results.parquet`` and those of the folder ``pictures``.
 
         Parameters
         ----------
@@ -64,6 +68,23 @@ class Comparison(Results):
         from sk_anyloss.compare.report.page import write_report
 
         return write_report(self, Path(folder))
+
+    def summary(self) -> dict[str, Any]:
+        """The recommendation, notes and ranking as ``summary.json`` has them.
+
+        Returns
+        -------
+        summary : dict
+            Of text, numbers, lists and dicts.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in, compare_tables
+        >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+        >>> found.summary()["recommendation"]["leader"]
+        'logistic'
+        """
+        return summarize(self)
 
     def save(self, path: str | Path, method: str | None = None) -> Path:
         """Fit a method on all samples and store it, for ``sk_anyloss predict``.
@@ -84,12 +105,12 @@ class Comparison(Results):
         return save(self, path, method)
 
     def _repr_html_(self) -> str:
-        from sk_anyloss.compare.report.page import html_table
+        from sk_anyloss.compare.report.page import html_recommendation, html_table
 
         names = [table.name for table in self.tables]
         parts = [
-            f"<h4>{escape(name)}</h4>{html_table(self, name)}"
-            f"<p>{escape(self.verdict(name))}</p>"
+            f"<h4>{escape(name)}</h4>{html_recommendation(self, name)}"
+            f"{html_table(self, name)}<p>{escape(self.verdict(name))}</p>"
             for name in names
         ]
         return "".join(parts)

@@ -156,7 +156,7 @@ def compare_tables(
     progress : callable, default=None
         ``tqdm``, or a function that makes a similar progress bar.
     also : sequence of str or callable, default=None
-        Other metrics to report; by default the common ones.
+        Other metrics to report, besides the common ones.
     rope : float, default=0.01
         Half-width of the region of practical equivalence: smaller differences count as
         none.
@@ -175,8 +175,8 @@ def compare_tables(
     """
     n_classes = max((table.n_classes for table in tables), default=2)
     names = check_methods(methods, n_classes)
-    if also is None:
-        also = ALSO if n_classes == 2 else ALSO_MULTICLASS
+    common = ALSO if n_classes == 2 else ALSO_MULTICLASS
+    also = [*common, *(also or ())]
     check_options(
         metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,
         time_limit=time_limit, rope=rope,

@@ -7,12 +7,12 @@ import time
 import warnings
 
 from sk_anyloss.compare.cli.streams import replace_unencodable
-from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.options import check_methods, check_options
+from sk_anyloss.compare.report.text import format_results
 from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names
 from sk_anyloss.compare.tables.sources import built_in, read_table
@@ -83,9 +83,11 @@ def _compare(options: argparse.Namespace) -> None:
         raise ValueError("--time-limit was over before the first fit was started.")
     if not any(not fold.failed for fold in found.folds):
         raise ValueError(f"Every method failed: {found.reasons()}.")
-    print(f"\n{found.text()}\n")
-    if options.time_limit is not None:
-        _print_unfinished(found, options.folds * options.repeats)
+    # The only table has been described above.
+    print(f"\n{format_results(found, headline=len(tables) > 1)}\n")
+    missing, _ = found.unfinished()
+    if missing:
+        print("Time was over; the same command resumes.\n")
     page = found.report(options.output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
@@ -134,12 +136,3 @@ def _progress(quiet: bool) -> Progress | None:
     from tqdm import tqdm
 
     return tqdm
-
-
-def _print_unfinished(found: Comparison, n_folds: int) -> None:
-    expected = len(found.methods) * n_folds * len(found.tables)
-    if len(found.folds) < expected:
-        print(
-            f"Time was over after {len(found.folds)} of {expected} fits; the same "
-            "command resumes.\n"
-        )

@@ -112,7 +112,7 @@ def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods", default=None,
         help="comma-separated names of methods, or 'all'; see --list",
     )  # fmt: skip
-    add("--also", default=None, help="other metrics to report, comma-separated")
+    add("--also", default=None, help="more metrics to report, comma-separated")
     add("--folds", type=int, default=10, help="number of stratified folds (10)")
     add(
         "--repeats", type=int, default=1,

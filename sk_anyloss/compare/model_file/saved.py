@@ -20,6 +20,7 @@ from sk_anyloss.compare.model_file import (
     dumps,
     loads,
 )
+from sk_anyloss.compare.recommendation import describe_effect
 from sk_anyloss.compare.report.classes import shown_classes
 from sk_anyloss.compare.report.page import versions
 from sk_anyloss.compare.run.files import write
@@ -204,6 +205,11 @@ def _model_card(comparison: Results, method: str) -> str:
         shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
         more = " and others" if len(shown) < table.n_classes else ""
         task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
+    found = comparison.recommendation()
+    effect = f"{describe_effect(comparison, method, table.name)}.\n"
+    if found is not None:
+        # The sentence holds the effect of the method that it is about.
+        effect = f"{found}" if found.method == method else f"{effect}{found}"
     return f"""# Model card: {get_method(method).title}
 
 Classifies {task}.
@@ -211,7 +217,7 @@ Fitted on all samples of {table.describe()}.
 
 Selected by {comparison.metric_title} in cross-validation:
 {row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
-{comparison.verdict()}
+{effect}
 
 | metric | mean over the folds |
 |---|---|
