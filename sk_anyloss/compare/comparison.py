@@ -105,11 +105,16 @@ class Comparison(Results):
         return save(self, path, method)
 
     def _repr_html_(self) -> str:
-        from sk_anyloss.compare.report.page import html_recommendation, html_table
+        from sk_anyloss.compare.report.page import (
+            html_checks,
+            html_recommendation,
+            html_table,
+        )
 
         names = [table.name for table in self.tables]
         parts = [
             f"<h4>{escape(name)}</h4>{html_recommendation(self, name)}"
+            f"{html_checks(self, name)}"
             f"{html_table(self, name)}<p>{escape(self.verdict(name))}</p>"
             for name in names
         ]

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from sk_anyloss.compare.checks import Finding, check_results, check_table
 from sk_anyloss.compare.dummies import dummy_ranking
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.metrics import score_counts
@@ -81,6 +82,7 @@ class Results:
         self.folds = sorted(folds, key=lambda f: (f.data, f.fold, order[f.method]))
         self.metrics = {metric_name(other): other for other in (metric, *also)}
         self.settings, self.rope = settings or {}, rope
+        self._findings: dict[str, list[Finding]] = {}
 
     @property
     def metric_title(self) -> str:
@@ -426,6 +428,71 @@ class Results:
             Printed as a sentence or two; None if every method failed.
         """
         return recommend(self, data)
+
+    def advice(self, data: str | None = None) -> str:
+        """The recommendation in words, or why there is none.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        sentence : str
+            The same in the terminal, on the page and in a notebook.
+        """
+        found = self.recommendation(data)
+        if found is not None:
+            return str(found)
+        own = [fold for fold in self.folds if data in (None, fold.data)]
+        return "Every method failed." if own else "No fit is finished."
+
+    def checks(self, data: str | None = None) -> list[Finding]:
+        """Results of all checks of a data set and of the scores on it.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        findings : list of Finding
+            One for each check, with its code, title, severity, status and sentence.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in, compare_tables
+        >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+        >>> {finding.status for finding in found.checks()}
+        {'passed'}
+        """
+        table = self.table_of(data)
+        if table.name not in self._findings:
+            folds = int(self.settings.get("folds", 10))
+            of_table = check_table(table, folds)
+            self._findings[table.name] = [*of_table, *check_results(self, table)]
+        return self._findings[table.name]
+
+    def warnings(self, data: str | None = None) -> list[str]:
+        """What the checks have found, the most severe first.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        sentences : list of str
+            Each begins with the code of the check.
+        """
+        found = [one for one in self.checks(data) if one.status == "found"]
+        order = ("high", "medium", "low")
+        return [
+            str(one) for one in sorted(found, key=lambda f: order.index(f.severity))
+        ]
 
     def unfinished(self, data: str | None = None) -> tuple[int, int]:
         """Fits that a stopped run has not made.

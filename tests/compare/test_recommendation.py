@@ -103,8 +103,9 @@ def test_a_constraint_is_counted_over_the_folds():
     hits = {"anyloss": [9, 8, 7], "bce": [1, 2, 1]}
     found = comparison(hits, alarms=2, metric="precision@recall>=0.8")
     assert "the constraint is met in 2 of 3 folds" in str(found.recommendation())
-    rows = [line for line in found.text().splitlines() if line.startswith("  ")]
-    heads, *lines = rows[:3]
+    rows = found.text().splitlines()
+    (first,) = (i for i, line in enumerate(rows) if " rank " in line)
+    heads, *lines = rows[first : first + 3]
     place = heads.index(" rank") + len(" rank")
     assert all(line[place - 3 : place].strip() in ("1.0", "2.0") for line in lines)
 

@@ -66,14 +66,6 @@ def test_samples_without_a_label_are_dropped_if_allowed():
     assert "5 samples without a label" in table.notes[0]
 
 
-def test_a_column_like_an_id_is_warned_of():
-    frame = mixed().assign(number=np.arange(120)).drop(columns=["left", "bought"])
-    with pytest.warns(
-        UserWarning, match="'number' has a distinct value in almost every"
-    ):
-        make_table(frame, mixed()["left"])
-
-
 def csv_file(text):
     def write(folder):
         path = folder / "a.csv"

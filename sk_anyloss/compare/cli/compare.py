@@ -6,6 +6,7 @@ import argparse
 import time
 import warnings
 
+from sk_anyloss.compare.checks import check_table
 from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
@@ -109,7 +110,7 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
         tables = [
             read_table(
                 source, options.target, options.positive, options.groups,
-                time=options.time, drop=options.drop,
+                time=options.time, drop=options.drop, keep=options.keep,
                 allow_missing_labels=options.allow_missing_labels,
             )
             for source in options.data
@@ -128,6 +129,9 @@ def _describe(tables: list[Table], folds: int) -> None:
         print(f"  Folds: {folds}, {describe_folds(table)}.")
         for note in table.notes:
             print(f"  {note}")
+        for finding in check_table(table, folds):
+            if finding.status == "found":
+                print(f"  {finding}")
 
 
 def _progress(quiet: bool) -> Progress | None:

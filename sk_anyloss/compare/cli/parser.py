@@ -92,7 +92,11 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--drop", metavar="COLUMN", action="append", default=[],
-        help="columns to drop, such as IDs; comma-separated or the option repeated",
+        help="columns to drop; comma-separated or the option repeated",
+    )  # fmt: skip
+    add(
+        "--keep", metavar="COLUMN", action="append", default=[],
+        help="columns that look like IDs and are no IDs; others of these are left out",
     )  # fmt: skip
     add(
         "--allow-missing-labels", action="store_true",

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
 #: First characters of cells that a spreadsheet evaluates as formulas.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
-__all__ = ["html_recommendation", "html_table", "versions", "write_report"]
+__all__ = [
+    "html_checks",
+    "html_recommendation",
+    "html_table",
+    "versions",
+    "write_report",
+]
 
 
 def versions() -> dict[str, str]:
@@ -134,9 +140,38 @@ def html_recommendation(comparison: Results, data: str | None) -> str:
     paragraph : str
         HTML, in which all names are escaped.
     """
-    found = comparison.recommendation(data)
-    sentence = "Every method failed." if found is None else str(found)
-    return f'<p class="recommendation">{html.escape(sentence)}</p>'
+    return f'<p class="recommendation">{html.escape(comparison.advice(data))}</p>'
+
+
+def html_checks(comparison: Results, data: str) -> str:
+    """What the checks have found, and all checks to unfold.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str
+        Name of a data set.
+
+    Returns
+    -------
+    section : str
+        HTML, in which all names are escaped.
+    """
+    findings = comparison.checks(data)
+    found = _list("To check", comparison.warnings(data))
+    rows = "".join(
+        f'<tr><th scope="row">{one.code} {html.escape(one.title)}</th>'
+        f"<td>{one.severity}</td><td>{one.status}</td>"
+        f'<td class="text">{html.escape(one.sentence)}</td></tr>'
+        for one in findings
+    )
+    passed = sum(one.status == "passed" for one in findings)
+    summary = f"{passed} of {len(findings)} checks passed"
+    return (
+        f"{found}<details><summary>{summary}</summary>"
+        f'<div class="wide"><table>{rows}</table></div></details>'
+    )
 
 
 def html_table(comparison: Results, data: str | None) -> str:
@@ -245,6 +280,7 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
     parts = [
         f"<h2>{html.escape(table.describe())}</h2>",
         html_recommendation(comparison, name),
+        html_checks(comparison, name),
         _list("Notes", table.notes),
         html_table(comparison, name),
         _all_verdicts(comparison, name),

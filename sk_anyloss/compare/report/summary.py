@@ -66,6 +66,7 @@ def _summarize_table(results: Results, table: Table) -> Json:
         "recommendation": None if found is None else found.to_dict(),
         "verdict": results.verdict(table.name),
         "notes": list(table.notes),
+        "checks": [finding.to_dict() for finding in results.checks(table.name)],
         "ranking": _rows(results.ranking(table.name)),
         "dummies": _rows(results.dummies(table.name)),
     }

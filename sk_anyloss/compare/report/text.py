@@ -80,6 +80,11 @@ def format_results(results: Results, headline: bool = True) -> str:
     for table in results.tables:
         lines += [table.describe(), ""] if headline else []
         lines += [*format_recommendation(results, table.name), ""]
+        if warnings := results.warnings(table.name):
+            lines += [
+                *(line for text in warnings for line in _wrap(text, "  ", "    ")),
+                "",
+            ]
         lines += [_format_ranking(results, table.name), ""]
         lines += [results.verdict(table.name), ""]
         if section := class_section(results, table.name):
@@ -106,9 +111,19 @@ def format_recommendation(results: Results, data: str | None) -> list[str]:
     lines : list of str
         At most 100 characters each, unless a word is longer.
     """
-    found = results.recommendation(data)
-    sentence = "Every method failed." if found is None else str(found)
-    return wrap(sentence, MAX_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return _wrap(results.advice(data))
+
+
+def _wrap(text: str, first: str = "", later: str = "") -> list[str]:
+    """Lines of a terminal, in which words stay whole."""
+    return wrap(
+        text,
+        MAX_WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _format_ranking(results: Results, data: str | None) -> str:

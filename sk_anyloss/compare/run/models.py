@@ -173,13 +173,20 @@ def fit_fold(
             seconds = time.perf_counter() - start
             predicted = model.predict(samples[test])
             scores = _scores(model, samples[test], n_classes)
+            # As many as there are test samples, so that it takes as little time.
+            some = np.random.default_rng(fold).permutation(train)[: len(test)]
+            refitted = model.predict(samples[some])
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]
         return Fold(name, method, fold, time.perf_counter() - start, failed=why)
-    M = confusion_matrix(y[test], predicted, labels=np.arange(n_classes))
-    counts = M.ravel().tolist()
-    return Fold(name, method, fold, seconds, counts, test, scores)
+    counts, train_counts = (
+        confusion_matrix(y[rows], labels, labels=np.arange(n_classes)).ravel().tolist()
+        for rows, labels in ((test, predicted), (some, refitted))
+    )
+    return Fold(
+        name, method, fold, seconds, counts, test, scores, train_counts=train_counts
+    )
 
 
 def _scores(model: BaseEstimator, X: Features, n_classes: int) -> np.ndarray:

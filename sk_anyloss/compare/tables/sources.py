@@ -25,6 +25,7 @@ class _Options(TypedDict):
 
     time: str | None
     drop: Sequence[str] | str
+    keep: Sequence[str] | str
     allow_missing_labels: bool
 
 
@@ -69,6 +70,7 @@ def read_table(
     *,
     time: str | None = None,
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
 ) -> Table:
     r"""Read a table from a file or from OpenML.
@@ -89,6 +91,8 @@ def read_table(
         A column of numbers or dates by which the samples are ordered.
     drop : sequence of str, default=()
         Columns to drop.
+    keep : sequence of str, default=()
+        Columns that stay even if they look like IDs, which are left out otherwise.
     allow_missing_labels : bool, default=False
         Whether samples without a label are dropped even if they are more than 1 % of
         all samples.
@@ -113,6 +117,7 @@ def read_table(
     options: _Options = {
         "time": time,
         "drop": drop,
+        "keep": keep,
         "allow_missing_labels": allow_missing_labels,
     }
     if text.startswith("openml:"):
