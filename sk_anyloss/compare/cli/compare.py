@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 from sk_anyloss.compare.checks import check_table
 from sk_anyloss.compare.cli.streams import replace_unencodable
@@ -15,12 +16,15 @@ from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results
 from sk_anyloss.compare.run.execution import Progress
-from sk_anyloss.compare.run.names import distinct_names
+from sk_anyloss.compare.run.names import distinct_names, folder_name
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import matrix_metric_names, metric_names
 
 __all__ = ["run_compare"]
+
+#: Results of a table are written to a folder of its name in this one.
+RESULTS = Path("results")
 
 
 def run_compare(options: argparse.Namespace) -> None:
@@ -64,6 +68,7 @@ def _compare(options: argparse.Namespace) -> None:
     )  # fmt: skip
     tables = _read_tables(options)
     _describe(tables, options.folds)
+    output = options.output or RESULTS / folder_name([t.name for t in tables])
     start = time.perf_counter()
     found = compare_tables(
         tables,
@@ -73,7 +78,7 @@ def _compare(options: argparse.Namespace) -> None:
         repeats=options.repeats,
         seed=options.seed,
         n_jobs=options.jobs,
-        output=options.output,
+        output=output,
         dask=options.dask,
         time_limit=options.time_limit,
         progress=_progress(options.quiet),
@@ -89,12 +94,12 @@ def _compare(options: argparse.Namespace) -> None:
     missing, _ = found.unfinished()
     if missing:
         print("Time was over; the same command resumes.\n")
-    page = found.report(options.output)
+    page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
         title, n = get_method(found.winner).title, len(tables[0].y)
         print(f"Fitting {title} on all {n:,} samples ...", flush=True)
-        print(f"Model: {found.save(options.output / options.save)}")
+        print(f"Model: {found.save(output / options.save)}")
 
 
 def _split_names(text: str) -> tuple[str, ...]:
@@ -112,6 +117,7 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
                 source, options.target, options.positive, options.groups,
                 time=options.time, drop=options.drop, keep=options.keep,
                 allow_missing_labels=options.allow_missing_labels,
+                encoding=options.encoding,
             )
             for source in options.data
         ]  # fmt: skip

@@ -28,7 +28,7 @@ The same command resumes a run that was stopped.
 PREDICT = """
 Predict the labels of new samples with a model that "compare --save" has stored.
 
-  python -m sk_anyloss predict results/model.skops new.csv --output labelled.csv
+  python -m sk_anyloss predict results/churn/model.skops new.csv --output labelled.csv
 """
 
 
@@ -68,6 +68,9 @@ def make_parser() -> argparse.ArgumentParser:
     predict.add_argument("model", type=Path, help="model file of compare --save")
     predict.add_argument("data", type=Path, help="a file with new samples")
     predict.add_argument(
+        "--encoding", help="encoding of a text file (guessed by default)"
+    )
+    predict.add_argument(
         "--output", type=Path, default=None, help="a .csv file (standard output)"
     )
     return parser
@@ -78,7 +81,8 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "data", nargs="*",
-        help=".csv, .parquet or .npz files, or openml:<name or id>; none: built-in",
+        help="files (.csv, .tsv, .xlsx, .jsonl, .parquet, .feather, .npz), or "
+        "openml:<name or id>; none: built-in",
     )  # fmt: skip
     add("--target", help="the column to predict")
     add(
@@ -90,6 +94,7 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         help="a column of numbers or dates; methods are then tested on later samples",
     )
+    add("--encoding", help="encoding of text files (guessed: utf-8, utf-16, cp1252)")
     add(
         "--drop", metavar="COLUMN", action="append", default=[],
         help="columns to drop; comma-separated or the option repeated",
@@ -143,7 +148,10 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit", type=float,
         help="seconds after which no further fit is started",
     )  # fmt: skip
-    add("--output", type=Path, default=Path("results"), help="output folder (results)")
+    add(
+        "--output", type=Path, default=None,
+        help="output folder (results/<name of the table>)",
+    )  # fmt: skip
     add(
         "--save", metavar="NAME", default=None,
         help="fit the winner on all samples and store it under this name in the output "

@@ -26,7 +26,7 @@ def run_predict(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     if output is not None:
         _check_output(output)
-    predicted = predict(options.model, read_frame(options.data))
+    predicted = predict(options.model, read_frame(options.data, options.encoding))
     if output is None:
         predicted.to_csv(sys.stdout, index=False)
         return

@@ -11,7 +11,7 @@ from scipy.sparse import issparse, spmatrix
 
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.columns import check_columns, convert_columns
-from sk_anyloss.compare.tables.files import free_memory
+from sk_anyloss.compare.tables.delimited import free_memory
 from sk_anyloss.compare.tables.labels import (
     Label,
     as_labels,
@@ -135,6 +135,8 @@ def make_table(
 
 def _to_frame(X: ArrayLike, notes: list[str]) -> pd.DataFrame:
     """The features, with names that are strings and without an index."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # Of polars and pyarrow, with the names of the columns.
     if isinstance(X, pd.DataFrame):
         unused = [name for name in X.index.names if name is not None]
         if unused:
