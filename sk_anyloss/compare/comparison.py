@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sk_anyloss.compare.model_file.saved import save
 from sk_anyloss.compare.report.summary import summarize
 from sk_anyloss.compare.results import Results
+from sk_anyloss.compare.run.labelled import LabelledClassifier
+from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.compare.tables.table import as_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +88,47 @@ class Comparison(Results):
         'logistic'
         """
         return summarize(self)
+
+    def best_estimator(
+        self, method: str | None = None, data: str | None = None
+    ) -> LabelledClassifier:
+        """Fit a method on all samples of a data set.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Name of a compared method; by default the one with the best mean there.
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        model : LabelledClassifier
+            A fitted scikit-learn estimator with its preprocessing, which predicts the
+            labels of the data set.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sk_anyloss.compare import compare
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> found = compare(X, y, methods=["logistic"], folds=2)
+        >>> float(found.best_estimator().score(X, y)) > 0.95
+        True
+        """
+        if data is None and len(self.tables) > 1:
+            names = ", ".join(table.name for table in self.tables)
+            raise ValueError(
+                "A model is fitted on one data set; name it with data=, one of "
+                f"{names}."
+            )
+        table = self.table_of(data)
+        method = self.check_compared(method or self.best_method(table.name))
+        model = fit_method(
+            table, method, self.metric, int(self.settings.get("seed", 0))
+        )
+        columns = [str(name) for name in as_frame(table.X).columns]
+        return LabelledClassifier(model, table.classes, columns, is_fitted=True)
 
     def save(self, path: str | Path, method: str | None = None) -> Path:
         """Fit a method on all samples and store it, for ``sk_anyloss predict``.

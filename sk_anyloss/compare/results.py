@@ -229,6 +229,28 @@ class Results:
         means = self.ranking(data)["mean"].dropna()
         return None if means.empty else str(means.index[0])
 
+    def check_compared(self, method: str | None) -> str:
+        """The name of a method, if it was compared.
+
+        Parameters
+        ----------
+        method : str or None
+            Its name; None if every method failed.
+
+        Returns
+        -------
+        method : str
+            The same name.
+        """
+        if method is None:
+            raise ValueError(f"Every method failed: {self.reasons()}.")
+        if method not in self.methods:
+            raise ValueError(
+                f"method={method!r} was not compared; use one of "
+                f"{', '.join(self.methods)}."
+            )
+        return method
+
     def scores(self, data: str | None = None) -> pd.DataFrame:
         """Scores of the metric: one row per fold, one column per method.
 
@@ -308,10 +330,7 @@ class Results:
     @property
     def winner(self) -> str:
         """The method with the best mean."""
-        best = self.best_method()
-        if best is None:
-            raise ValueError(f"Every method failed: {self.reasons()}.")
-        return best
+        return self.check_compared(self.best_method())
 
     def failures(self) -> list[str]:
         """Which methods failed, how often and why.

@@ -21,7 +21,7 @@ from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import matrix_metric_names, metric_names
 
-__all__ = ["run_compare"]
+__all__ = ["run_compare", "split_names"]
 
 #: Results of a table are written to a folder of its name in this one.
 RESULTS = Path("results")
@@ -58,8 +58,8 @@ def _print_list() -> None:
 def _compare(options: argparse.Namespace) -> None:
     methods = options.methods
     if methods not in (None, "all"):
-        methods = _split_names(methods)
-    also = None if options.also is None else _split_names(options.also)
+        methods = split_names(methods)
+    also = None if options.also is None else split_names(options.also)
     check_methods(methods)
     check_options(
         options.metric, also or (), folds=options.folds, repeats=options.repeats,
@@ -102,8 +102,15 @@ def _compare(options: argparse.Namespace) -> None:
         print(f"Model: {found.save(output / options.save)}")
 
 
-def _split_names(text: str) -> tuple[str, ...]:
-    """Comma-separated names."""
+def split_names(text: str) -> tuple[str, ...]:
+    """Comma-separated names.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.cli.compare import split_names
+    >>> split_names("f1, mcc,")
+    ('f1', 'mcc')
+    """
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

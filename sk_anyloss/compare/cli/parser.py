@@ -1,4 +1,4 @@
-"""The arguments of both commands, and their help."""
+"""The arguments of the commands, and their help."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from joblib import cpu_count
 
 from sk_anyloss import __version__
 from sk_anyloss.compare.cli.compare import run_compare
+from sk_anyloss.compare.cli.evaluate import run_evaluate
 from sk_anyloss.compare.cli.predict import run_predict
 
 __all__ = ["make_parser"]
@@ -29,6 +30,11 @@ PREDICT = """
 Predict the labels of new samples with a model that "compare --save" has stored.
 
   python -m sk_anyloss predict results/churn/model.skops new.csv --output labelled.csv
+"""
+EVALUATE = """
+Score a model that "compare --save" has stored on new samples whose labels are known.
+
+  python -m sk_anyloss evaluate results/churn/model.skops new.csv --target churned
 """
 
 
@@ -72,6 +78,26 @@ def make_parser() -> argparse.ArgumentParser:
     )
     predict.add_argument(
         "--output", type=Path, default=None, help="a .csv file (standard output)"
+    )
+    predict.add_argument(
+        "--keep", metavar="COLUMN", action="append", default=[],
+        help="columns of the data to repeat in the output, such as a key; "
+        "comma-separated or the option repeated",
+    )  # fmt: skip
+    evaluate = commands.add_parser(
+        "evaluate", help="score a stored model on new samples with labels",
+        formatter_class=formatter, description=EVALUATE,
+    )  # fmt: skip
+    evaluate.set_defaults(run=run_evaluate)
+    evaluate.add_argument("model", type=Path, help="model file of compare --save")
+    evaluate.add_argument("data", type=Path, help="a file with samples and labels")
+    evaluate.add_argument("--target", required=True, help="the column of the labels")
+    evaluate.add_argument("--metric", help="more metrics to report, comma-separated")
+    evaluate.add_argument(
+        "--encoding", help="encoding of a text file (guessed by default)"
+    )
+    evaluate.add_argument(
+        "--output", type=Path, default=None, help="a .json file for the scores"
     )
     return parser
 
