@@ -21,6 +21,7 @@ from sk_anyloss.compare.methods import (
     unregister_method,
 )
 from sk_anyloss.compare.model_file import trusted_names
+from sk_anyloss.compare.model_file.saved import load_model
 from sk_anyloss.compare.tables.build import make_table
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
@@ -34,6 +35,7 @@ __all__ = [
     "compare_tables",
     "default_methods",
     "get_method",
+    "load_model",
     "make_table",
     "method_names",
     "read_table",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sk_anyloss.compare.model_file.saved import save
+from sk_anyloss.compare.report.summary import summarize
 from sk_anyloss.compare.results import Results
+from sk_anyloss.compare.run.labelled import LabelledClassifier
+from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.compare.tables.table import as_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +53,10 @@ class Comparison(Results):
         return plot_scores(self, data)
 
     def report(self, folder: str | Path) -> Path:
-        """Write ``report.html``, ``results.csv``, ``results.parquet`` and all figures.
+        """Write the page, the results as files and all figures.
+
+        The files are ``report.html``, ``summary.json``, ``results.csv``,
+        ``results.parquet`` and those of the folder ``pictures``.
 
         Parameters
         ----------
@@ -64,6 +71,64 @@ class Comparison(Results):
         from sk_anyloss.compare.report.page import write_report
 
         return write_report(self, Path(folder))
+
+    def summary(self) -> dict[str, Any]:
+        """The recommendation, notes and ranking as ``summary.json`` has them.
+
+        Returns
+        -------
+        summary : dict
+            Of text, numbers, lists and dicts.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in, compare_tables
+        >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+        >>> found.summary()["recommendation"]["leader"]
+        'logistic'
+        """
+        return summarize(self)
+
+    def best_estimator(
+        self, method: str | None = None, data: str | None = None
+    ) -> LabelledClassifier:
+        """Fit a method on all samples of a data set.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Name of a compared method; by default the one with the best mean there.
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        model : LabelledClassifier
+            A fitted scikit-learn estimator with its preprocessing, which predicts the
+            labels of the data set.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sk_anyloss.compare import compare
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> found = compare(X, y, methods=["logistic"], folds=2)
+        >>> float(found.best_estimator().score(X, y)) > 0.95
+        True
+        """
+        if data is None and len(self.tables) > 1:
+            names = ", ".join(table.name for table in self.tables)
+            raise ValueError(
+                "A model is fitted on one data set; name it with data=, one of "
+                f"{names}."
+            )
+        table = self.table_of(data)
+        method = self.check_compared(method or self.best_method(table.name))
+        model = fit_method(
+            table, method, self.metric, int(self.settings.get("seed", 0))
+        )
+        columns = [str(name) for name in as_frame(table.X).columns]
+        return LabelledClassifier(model, table.classes, columns, is_fitted=True)
 
     def save(self, path: str | Path, method: str | None = None) -> Path:
         """Fit a method on all samples and store it, for ``sk_anyloss predict``.
@@ -84,12 +149,17 @@ class Comparison(Results):
         return save(self, path, method)
 
     def _repr_html_(self) -> str:
-        from sk_anyloss.compare.report.page import html_table
+        from sk_anyloss.compare.report.page import (
+            html_checks,
+            html_recommendation,
+            html_table,
+        )
 
         names = [table.name for table in self.tables]
         parts = [
-            f"<h4>{escape(name)}</h4>{html_table(self, name)}"
-            f"<p>{escape(self.verdict(name))}</p>"
+            f"<h4>{escape(name)}</h4>{html_recommendation(self, name)}"
+            f"{html_checks(self, name)}"
+            f"{html_table(self, name)}<p>{escape(self.verdict(name))}</p>"
             for name in names
         ]
         return "".join(parts)

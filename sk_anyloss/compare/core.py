@@ -50,6 +50,7 @@ def compare(
     time: str | ArrayLike | None = None,
     name: str = "data",
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
     **options: Unpack[RunOptions],
 ) -> Comparison:
@@ -81,7 +82,9 @@ def compare(
     name : str, default='data'
         Name of the data set.
     drop : sequence of str, default=()
-        Columns to drop, such as IDs.
+        Columns to drop.
+    keep : sequence of str, default=()
+        Columns that stay even if they look like IDs, which are left out otherwise.
     allow_missing_labels : bool, default=False
         Whether samples without a label are dropped even if they are more than 1 % of
         all samples.
@@ -106,7 +109,7 @@ def compare(
     """
     table = make_table(
         X, y, positive, groups, name,
-        time=time, drop=drop, allow_missing_labels=allow_missing_labels,
+        time=time, drop=drop, keep=keep, allow_missing_labels=allow_missing_labels,
     )  # fmt: skip
     return compare_tables([table], metric, methods=methods, **options)
 
@@ -156,7 +159,7 @@ def compare_tables(
     progress : callable, default=None
         ``tqdm``, or a function that makes a similar progress bar.
     also : sequence of str or callable, default=None
-        Other metrics to report; by default the common ones.
+        Other metrics to report, besides the common ones.
     rope : float, default=0.01
         Half-width of the region of practical equivalence: smaller differences count as
         none.
@@ -175,8 +178,8 @@ def compare_tables(
     """
     n_classes = max((table.n_classes for table in tables), default=2)
     names = check_methods(methods, n_classes)
-    if also is None:
-        also = ALSO if n_classes == 2 else ALSO_MULTICLASS
+    common = ALSO if n_classes == 2 else ALSO_MULTICLASS
+    also = [*common, *(also or ())]
     check_options(
         metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,
         time_limit=time_limit, rope=rope,

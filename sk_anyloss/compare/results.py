@@ -9,8 +9,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from sk_anyloss.compare.checks import Finding, check_results, check_table
+from sk_anyloss.compare.dummies import dummy_ranking
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.metrics import score_counts
+from sk_anyloss.compare.recommendation import Recommendation, recommend
 from sk_anyloss.compare.report.text import format_results, metric_title
 from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
@@ -56,10 +59,10 @@ class Results:
     results : DataFrame
         One row per data set, method, fold and metric.
     table : DataFrame
-        One row per method, the best one first: mean and standard deviation of the
-        metric, mean rank over the folds, means of the other metrics, median time of a
-        fit, the confusion matrix of two classes summed over the folds, and the number
-        of failed folds.
+        One row per method, the best one first: mean and standard deviation (with
+        ``n - 1``) of the metric, mean rank over the folds, means of the other metrics,
+        median time of a fit, the confusion matrix of two classes summed over the folds,
+        and the number of failed folds.
     winner : str
         The method with the best mean.
     """
@@ -79,6 +82,7 @@ class Results:
         self.folds = sorted(folds, key=lambda f: (f.data, f.fold, order[f.method]))
         self.metrics = {metric_name(other): other for other in (metric, *also)}
         self.settings, self.rope = settings or {}, rope
+        self._findings: dict[str, list[Finding]] = {}
 
     @property
     def metric_title(self) -> str:
@@ -225,6 +229,28 @@ class Results:
         means = self.ranking(data)["mean"].dropna()
         return None if means.empty else str(means.index[0])
 
+    def check_compared(self, method: str | None) -> str:
+        """The name of a method, if it was compared.
+
+        Parameters
+        ----------
+        method : str or None
+            Its name; None if every method failed.
+
+        Returns
+        -------
+        method : str
+            The same name.
+        """
+        if method is None:
+            raise ValueError(f"Every method failed: {self.reasons()}.")
+        if method not in self.methods:
+            raise ValueError(
+                f"method={method!r} was not compared; use one of "
+                f"{', '.join(self.methods)}."
+            )
+        return method
+
     def scores(self, data: str | None = None) -> pd.DataFrame:
         """Scores of the metric: one row per fold, one column per method.
 
@@ -270,7 +296,7 @@ class Results:
             {
                 "title": [get_method(name).title for name in self.methods],
                 "mean": scores.mean(),
-                "std": scores.std(ddof=0),
+                "std": scores.std(ddof=1),
                 "rank": scores.rank(axis=1, ascending=False).mean(),
                 **{name: means[name] for name in self.other_metrics},
                 "seconds": by_method["seconds"].median(),
@@ -281,6 +307,21 @@ class Results:
         ranking.index.name = "method"
         return ranking.sort_values(["mean", "rank"], ascending=[False, True])
 
+    def dummies(self, data: str | None = None) -> pd.DataFrame:
+        """Scores of predictions that need no model, to compare the ranking with.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        ranking : DataFrame
+            One row for each: one class for all samples, and classes at random.
+        """
+        return dummy_ranking(self, data)
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per method over all data sets, the best one first."""
@@ -289,10 +330,7 @@ class Results:
     @property
     def winner(self) -> str:
         """The method with the best mean."""
-        best = self.best_method()
-        if best is None:
-            raise ValueError(f"Every method failed: {self.reasons()}.")
-        return best
+        return self.check_compared(self.best_method())
 
     def failures(self) -> list[str]:
         """Which methods failed, how often and why.
@@ -351,28 +389,149 @@ class Results:
         if "anyloss_cv" in candidates:
             candidates = ["anyloss_cv"]
         one = (candidates or order)[0]
-        repeats = int(self.settings.get("repeats", 1))
-        forward = {table.name for table in self.tables if table.time is not None}
         found = {}
         for other in (name for name in order if name != one):
-            both = scores[[one, other]].dropna()
-            if data is None:
-                both = both.groupby(level="data").mean()
-            if len(both) < 2:
-                continue
-            pair = both[one].to_numpy(), both[other].to_numpy()
-            if data is None:
-                probabilities = judge_many(*pair, self.rope)
-            else:
-                complete = len(both) == len(scores)
-                runs = repeats if complete else 1
-                probabilities = judge(*pair, self.rope, runs, data in forward)
-            mean = float((pair[0] - pair[1]).mean())
-            titles = get_method(one).title, get_method(other).title
-            found[other] = Verdict(
-                *titles, self.metric_title, *probabilities, mean, self.rope
-            )
+            verdict = self.verdict_of(one, other, data)
+            if verdict is not None:
+                found[other] = verdict
         return found
+
+    def verdict_of(
+        self, one: str, other: str, data: str | None = None
+    ) -> Verdict | None:
+        """One method against another.
+
+        Parameters
+        ----------
+        one, other : str
+            Names of the methods.
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        verdict : Verdict or None
+            None if they have not finished two folds in common.
+        """
+        if data is None and len(self.tables) == 1:
+            data = self.tables[0].name
+        scores = self.scores(data)
+        both = scores[[one, other]].dropna()
+        if data is None:
+            both = both.groupby(level="data").mean()
+        if len(both) < 2:
+            return None
+        pair = both[one].to_numpy(), both[other].to_numpy()
+        if data is None:
+            probabilities = judge_many(*pair, self.rope)
+        else:
+            is_complete = len(both) == len(scores)
+            repeats = int(self.settings.get("repeats", 1)) if is_complete else 1
+            forward = self.table_of(data).time is not None
+            probabilities = judge(*pair, self.rope, repeats, forward)
+        mean = float((pair[0] - pair[1]).mean())
+        titles = get_method(one).title, get_method(other).title
+        return Verdict(*titles, self.metric_title, *probabilities, mean, self.rope)
+
+    def recommendation(self, data: str | None = None) -> Recommendation | None:
+        """Which method to use, and what it does in numbers of samples.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        recommendation : Recommendation or None
+            Printed as a sentence or two; None if every method failed.
+        """
+        return recommend(self, data)
+
+    def advice(self, data: str | None = None) -> str:
+        """The recommendation in words, or why there is none.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        sentence : str
+            The same in the terminal, on the page and in a notebook.
+        """
+        found = self.recommendation(data)
+        if found is not None:
+            return str(found)
+        own = [fold for fold in self.folds if data in (None, fold.data)]
+        return "Every method failed." if own else "No fit is finished."
+
+    def checks(self, data: str | None = None) -> list[Finding]:
+        """Results of all checks of a data set and of the scores on it.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        findings : list of Finding
+            One for each check, with its code, title, severity, status and sentence.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in, compare_tables
+        >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+        >>> {finding.status for finding in found.checks()}
+        {'passed'}
+        """
+        table = self.table_of(data)
+        if table.name not in self._findings:
+            folds = int(self.settings.get("folds", 10))
+            of_table = check_table(table, folds)
+            self._findings[table.name] = [*of_table, *check_results(self, table)]
+        return self._findings[table.name]
+
+    def warnings(self, data: str | None = None) -> list[str]:
+        """What the checks have found, the most severe first.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+
+        Returns
+        -------
+        sentences : list of str
+            Each begins with the code of the check.
+        """
+        found = [one for one in self.checks(data) if one.status == "found"]
+        order = ("high", "medium", "low")
+        return [
+            str(one) for one in sorted(found, key=lambda f: order.index(f.severity))
+        ]
+
+    def unfinished(self, data: str | None = None) -> tuple[int, int]:
+        """Fits that a stopped run has not made.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        missing, expected : int
+            Number of missing fits and of all fits; failed ones are not missing.
+        """
+        tables = self.tables if data is None else [self.table_of(data)]
+        names = {table.name for table in tables}
+        done = sum(fold.data in names for fold in self.folds)
+        n_folds = self.settings.get("folds", 0) * self.settings.get("repeats", 1)
+        expected = n_folds * len(self.methods) * len(tables) or done
+        return expected - done, expected
 
     def verdict(self, data: str | None = None) -> str:
         """The verdict against the strongest method that does not optimise the metric.
@@ -388,18 +547,23 @@ class Results:
             Which of the two methods is better, with what probability and by how much.
         """
         found = self.verdicts(data)
+        if not found and len(self.methods) == 1:
+            title = get_method(self.methods[0]).title
+            return (
+                f"{title} is the only method, so there is nothing to compare it with."
+            )
         if not found:
             return "There are too few finished folds for a verdict."
         others = [name for name in found if not get_method(name).optimizes_metric]
         return str(found[(others or list(found))[0]])
 
     def text(self) -> str:
-        """Ranking and verdict of every data set, for a terminal.
+        """Recommendation, ranking and verdict of every data set, for a terminal.
 
         Returns
         -------
         text : str
-            Several lines.
+            Several lines: the recommendation first.
         """
         return format_results(self)
 

@@ -27,7 +27,7 @@ def test_the_table_has_means_and_ranks_over_the_folds():
     table = found.table
     assert list(table.index) == ["anyloss", "bce", "logistic"]
     np.testing.assert_allclose(table["mean"], [0.8, 0.6, 0.1])
-    stds = [np.std([0.9, 0.8, 0.7]), np.std([0.5, 0.9, 0.4]), 0]
+    stds = [np.std([9, 8, 7], ddof=1) / 10, np.std([5, 9, 4], ddof=1) / 10, 0]
     np.testing.assert_allclose(table["std"], stds, atol=1e-12)
     np.testing.assert_allclose(table["rank"], [4 / 3, 5 / 3, 3])
     assert table.loc["bce", ["tn", "fp", "fn", "tp"]].tolist() == [30, 0, 12, 18]
@@ -102,9 +102,9 @@ def test_a_report_has_a_section_for_each_data_set(tmp_path):
     found = compare_tables(tables, methods=FAST, folds=2, output=tmp_path)
     page = found.report(tmp_path).read_text(encoding="utf-8")
     assert page.count("<picture>") == 8
-    assert page.count("<table") == 3
+    assert page.count('<table class="sortable"') == 3
     assert len(list((tmp_path / "pictures").glob("set_1-*.scores.png"))) == 1
-    assert found._repr_html_().count("<table") == 2
+    assert found._repr_html_().count('<table class="sortable"') == 2
 
 
 def test_results_are_shown_in_a_terminal_and_in_a_notebook():
@@ -114,6 +114,7 @@ def test_results_are_shown_in_a_terminal_and_in_a_notebook():
     assert found.verdict() in text
     assert "G-mean" in text
     html = found._repr_html_()
-    assert html.count("<tr") == 3
+    assert html.count('<tr class="dummy"') == 3
+    assert html.count("± ") == len(FAST) + 3
     assert "AnyLoss" in html
     assert len(found.plot("data").axes) == 1

@@ -58,7 +58,7 @@ def test_options_are_checked_before_the_work(command, small, option, value, mess
     ("content", "message"),
     [
         (bytes(range(256)) * 20, "not text in UTF-8"),
-        ("x,y\né,1\n".encode("latin-1"), "not text in UTF-8"),
+        ("x,y\né\x01,1\n".encode("latin-1"), "not text in UTF-8"),
         (b"x,y\n1,0\n1,2,3,4\n", "line 3"),
         (b"x,y\n" + b"5,1,0\n6,2,1\n" * 9, "more cells than its header"),
     ],

@@ -1,1 +1,1 @@
-"""The commands ``compare`` and ``predict`` of ``python -m sk_anyloss``."""
+"""The commands ``compare``, ``predict``, ``evaluate`` of ``python -m sk_anyloss``."""

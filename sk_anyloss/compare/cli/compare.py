@@ -5,21 +5,26 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from pathlib import Path
 
+from sk_anyloss.compare.checks import check_table
 from sk_anyloss.compare.cli.streams import replace_unencodable
-from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods import default_methods, get_method, method_names
 from sk_anyloss.compare.options import check_methods, check_options
+from sk_anyloss.compare.report.text import format_results
 from sk_anyloss.compare.run.execution import Progress
-from sk_anyloss.compare.run.names import distinct_names
+from sk_anyloss.compare.run.names import distinct_names, folder_name
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import matrix_metric_names, metric_names
 
-__all__ = ["run_compare"]
+__all__ = ["run_compare", "split_names"]
+
+#: Results of a table are written to a folder of its name in this one.
+RESULTS = Path("results")
 
 
 def run_compare(options: argparse.Namespace) -> None:
@@ -53,8 +58,8 @@ def _print_list() -> None:
 def _compare(options: argparse.Namespace) -> None:
     methods = options.methods
     if methods not in (None, "all"):
-        methods = _split_names(methods)
-    also = None if options.also is None else _split_names(options.also)
+        methods = split_names(methods)
+    also = None if options.also is None else split_names(options.also)
     check_methods(methods)
     check_options(
         options.metric, also or (), folds=options.folds, repeats=options.repeats,
@@ -63,6 +68,7 @@ def _compare(options: argparse.Namespace) -> None:
     )  # fmt: skip
     tables = _read_tables(options)
     _describe(tables, options.folds)
+    output = options.output or RESULTS / folder_name([t.name for t in tables])
     start = time.perf_counter()
     found = compare_tables(
         tables,
@@ -72,7 +78,7 @@ def _compare(options: argparse.Namespace) -> None:
         repeats=options.repeats,
         seed=options.seed,
         n_jobs=options.jobs,
-        output=options.output,
+        output=output,
         dask=options.dask,
         time_limit=options.time_limit,
         progress=_progress(options.quiet),
@@ -83,19 +89,28 @@ def _compare(options: argparse.Namespace) -> None:
         raise ValueError("--time-limit was over before the first fit was started.")
     if not any(not fold.failed for fold in found.folds):
         raise ValueError(f"Every method failed: {found.reasons()}.")
-    print(f"\n{found.text()}\n")
-    if options.time_limit is not None:
-        _print_unfinished(found, options.folds * options.repeats)
-    page = found.report(options.output)
+    # The only table has been described above.
+    print(f"\n{format_results(found, headline=len(tables) > 1)}\n")
+    missing, _ = found.unfinished()
+    if missing:
+        print("Time was over; the same command resumes.\n")
+    page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
         title, n = get_method(found.winner).title, len(tables[0].y)
         print(f"Fitting {title} on all {n:,} samples ...", flush=True)
-        print(f"Model: {found.save(options.output / options.save)}")
+        print(f"Model: {found.save(output / options.save)}")
 
 
-def _split_names(text: str) -> tuple[str, ...]:
-    """Comma-separated names."""
+def split_names(text: str) -> tuple[str, ...]:
+    """Comma-separated names.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.cli.compare import split_names
+    >>> split_names("f1, mcc,")
+    ('f1', 'mcc')
+    """
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -107,8 +122,9 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
         tables = [
             read_table(
                 source, options.target, options.positive, options.groups,
-                time=options.time, drop=options.drop,
+                time=options.time, drop=options.drop, keep=options.keep,
                 allow_missing_labels=options.allow_missing_labels,
+                encoding=options.encoding,
             )
             for source in options.data
         ]  # fmt: skip
@@ -126,6 +142,9 @@ def _describe(tables: list[Table], folds: int) -> None:
         print(f"  Folds: {folds}, {describe_folds(table)}.")
         for note in table.notes:
             print(f"  {note}")
+        for finding in check_table(table, folds):
+            if finding.status == "found":
+                print(f"  {finding}")
 
 
 def _progress(quiet: bool) -> Progress | None:
@@ -134,12 +153,3 @@ def _progress(quiet: bool) -> Progress | None:
     from tqdm import tqdm
 
     return tqdm
-
-
-def _print_unfinished(found: Comparison, n_folds: int) -> None:
-    expected = len(found.methods) * n_folds * len(found.tables)
-    if len(found.folds) < expected:
-        print(
-            f"Time was over after {len(found.folds)} of {expected} fits; the same "
-            "command resumes.\n"
-        )

@@ -1,4 +1,4 @@
-"""The arguments of both commands, and their help."""
+"""The arguments of the commands, and their help."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from joblib import cpu_count
 
 from sk_anyloss import __version__
 from sk_anyloss.compare.cli.compare import run_compare
+from sk_anyloss.compare.cli.evaluate import run_evaluate
 from sk_anyloss.compare.cli.predict import run_predict
 
 __all__ = ["make_parser"]
@@ -28,7 +29,12 @@ The same command resumes a run that was stopped.
 PREDICT = """
 Predict the labels of new samples with a model that "compare --save" has stored.
 
-  python -m sk_anyloss predict results/model.skops new.csv --output labelled.csv
+  python -m sk_anyloss predict results/churn/model.skops new.csv --output labelled.csv
+"""
+EVALUATE = """
+Score a model that "compare --save" has stored on new samples whose labels are known.
+
+  python -m sk_anyloss evaluate results/churn/model.skops new.csv --target churned
 """
 
 
@@ -68,7 +74,30 @@ def make_parser() -> argparse.ArgumentParser:
     predict.add_argument("model", type=Path, help="model file of compare --save")
     predict.add_argument("data", type=Path, help="a file with new samples")
     predict.add_argument(
+        "--encoding", help="encoding of a text file (guessed by default)"
+    )
+    predict.add_argument(
         "--output", type=Path, default=None, help="a .csv file (standard output)"
+    )
+    predict.add_argument(
+        "--keep", metavar="COLUMN", action="append", default=[],
+        help="columns of the data to repeat in the output, such as a key; "
+        "comma-separated or the option repeated",
+    )  # fmt: skip
+    evaluate = commands.add_parser(
+        "evaluate", help="score a stored model on new samples with labels",
+        formatter_class=formatter, description=EVALUATE,
+    )  # fmt: skip
+    evaluate.set_defaults(run=run_evaluate)
+    evaluate.add_argument("model", type=Path, help="model file of compare --save")
+    evaluate.add_argument("data", type=Path, help="a file with samples and labels")
+    evaluate.add_argument("--target", required=True, help="the column of the labels")
+    evaluate.add_argument("--metric", help="more metrics to report, comma-separated")
+    evaluate.add_argument(
+        "--encoding", help="encoding of a text file (guessed by default)"
+    )
+    evaluate.add_argument(
+        "--output", type=Path, default=None, help="a .json file for the scores"
     )
     return parser
 
@@ -78,7 +107,8 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "data", nargs="*",
-        help=".csv, .parquet or .npz files, or openml:<name or id>; none: built-in",
+        help="files (.csv, .tsv, .xlsx, .jsonl, .parquet, .feather, .npz), or "
+        "openml:<name or id>; none: built-in",
     )  # fmt: skip
     add("--target", help="the column to predict")
     add(
@@ -90,9 +120,14 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         help="a column of numbers or dates; methods are then tested on later samples",
     )
+    add("--encoding", help="encoding of text files (guessed: utf-8, utf-16, cp1252)")
     add(
         "--drop", metavar="COLUMN", action="append", default=[],
-        help="columns to drop, such as IDs; comma-separated or the option repeated",
+        help="columns to drop; comma-separated or the option repeated",
+    )  # fmt: skip
+    add(
+        "--keep", metavar="COLUMN", action="append", default=[],
+        help="columns that look like IDs and are no IDs; others of these are left out",
     )  # fmt: skip
     add(
         "--allow-missing-labels", action="store_true",
@@ -112,7 +147,7 @@ def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods", default=None,
         help="comma-separated names of methods, or 'all'; see --list",
     )  # fmt: skip
-    add("--also", default=None, help="other metrics to report, comma-separated")
+    add("--also", default=None, help="more metrics to report, comma-separated")
     add("--folds", type=int, default=10, help="number of stratified folds (10)")
     add(
         "--repeats", type=int, default=1,
@@ -139,7 +174,10 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit", type=float,
         help="seconds after which no further fit is started",
     )  # fmt: skip
-    add("--output", type=Path, default=Path("results"), help="output folder (results)")
+    add(
+        "--output", type=Path, default=None,
+        help="output folder (results/<name of the table>)",
+    )  # fmt: skip
     add(
         "--save", metavar="NAME", default=None,
         help="fit the winner on all samples and store it under this name in the output "

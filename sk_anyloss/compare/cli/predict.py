@@ -7,10 +7,13 @@ import os
 import sys
 from pathlib import Path
 
-from sk_anyloss.compare.errors import TableError
+import pandas as pd
+
+from sk_anyloss.compare.errors import TableError, missing_column
 from sk_anyloss.compare.model_file.saved import predict
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.files import read_frame
+from sk_anyloss.compare.tables.selection import columns_to_drop
 
 __all__ = ["run_predict"]
 
@@ -26,7 +29,20 @@ def run_predict(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     if output is not None:
         _check_output(output)
-    predicted = predict(options.model, read_frame(options.data))
+    frame = read_frame(options.data, options.encoding).rename(columns=str)
+    kept = columns_to_drop(options.keep, frame.columns)
+    for name in kept:
+        if name not in frame.columns:
+            raise missing_column(name, frame.columns, f"in {str(options.data)!r}")
+    predicted = predict(options.model, frame)
+    clashes = [name for name in kept if name in predicted.columns]
+    if clashes:
+        raise TableError(
+            f"--keep names {clashes[0]!r}, which is a column of the predictions; "
+            "rename it in the data."
+        )
+    keys = frame[kept].reset_index(drop=True)
+    predicted = pd.concat([keys, predicted.reset_index(drop=True)], axis=1)
     if output is None:
         predicted.to_csv(sys.stdout, index=False)
         return

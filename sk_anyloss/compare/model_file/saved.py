@@ -20,9 +20,12 @@ from sk_anyloss.compare.model_file import (
     dumps,
     loads,
 )
+from sk_anyloss.compare.recommendation import describe_effect
 from sk_anyloss.compare.report.classes import shown_classes
 from sk_anyloss.compare.report.page import versions
+from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.run.files import write
+from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
 from sk_anyloss.compare.tables.table import Features, as_frame
 from sk_anyloss.plain import replace_parts, to_plain
@@ -30,7 +33,7 @@ from sk_anyloss.plain import replace_parts, to_plain
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
 
-__all__ = ["load", "predict", "save"]
+__all__ = ["load", "load_model", "predict", "save"]
 
 
 def save(comparison: Results, path: str | Path, method: str | None = None) -> Path:
@@ -55,12 +58,7 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
             "A model is fitted on one data set; compare on one to save it."
         )
     (table,) = comparison.tables
-    method = method or comparison.winner
-    if method not in comparison.table.index:
-        raise ValueError(
-            f"method={method!r} was not compared; save one of "
-            f"{', '.join(comparison.table.index)}."
-        )
+    method = comparison.check_compared(method or comparison.winner)
     seed = int(comparison.settings.get("seed", 0))
     model = fit_method(table, method, comparison.metric, seed)
     frame = as_frame(table.X)
@@ -135,6 +133,35 @@ def load(path: str | Path) -> tuple[Facts, BaseEstimator]:
         ) from error
 
 
+def load_model(path: str | Path) -> LabelledClassifier:
+    """Load a stored model as a scikit-learn estimator that predicts labels.
+
+    Parameters
+    ----------
+    path : path
+        A model file of ``compare --save`` or ``found.save(path)``.
+
+    Returns
+    -------
+    model : LabelledClassifier
+        It takes a DataFrame with the columns that it was fitted on; labels are text.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sk_anyloss.compare import built_in, compare_tables, load_model
+    >>> table = built_in()
+    >>> found = compare_tables([table], methods=["logistic"], folds=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     model = load_model(found.save(Path(folder) / "model"))
+    >>> model.predict(table.X)[:2].tolist()
+    ['benign', 'benign']
+    """
+    facts, model = load(path)
+    return LabelledClassifier(model, facts.classes, facts.columns, is_fitted=True)
+
+
 def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Predict labels and scores of new samples.
 
@@ -178,8 +205,10 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
         X: Features = samples
         if "encoder" not in model.named_steps:  # Fitted on an array.
             X = samples.to_numpy(float)
-        labels = np.array(facts.classes)[np.asarray(model.predict(X)).astype(int)]
-        scores = np.asarray(model.predict_proba(X))
+        with named_categories(model, X):
+            codes = np.asarray(model.predict(X)).astype(int)
+            scores = np.asarray(model.predict_proba(X))
+        labels = np.array(facts.classes)[codes]
         if scores.shape[1] != len(facts.classes):
             raise ValueError(f"it has scores of {scores.shape[1]} classes.")
     except Exception as error:
@@ -204,6 +233,11 @@ def _model_card(comparison: Results, method: str) -> str:
         shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
         more = " and others" if len(shown) < table.n_classes else ""
         task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
+    found = comparison.recommendation()
+    effect = f"{describe_effect(comparison, method, table.name)}.\n"
+    if found is not None:
+        # The sentence holds the effect of the method that it is about.
+        effect = f"{found}" if found.method == method else f"{effect}{found}"
     return f"""# Model card: {get_method(method).title}
 
 Classifies {task}.
@@ -211,7 +245,7 @@ Fitted on all samples of {table.describe()}.
 
 Selected by {comparison.metric_title} in cross-validation:
 {row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
-{comparison.verdict()}
+{effect}
 
 | metric | mean over the folds |
 |---|---|

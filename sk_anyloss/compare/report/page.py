@@ -20,6 +20,7 @@ from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.report.classes import class_section
 from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_png, as_svg
 from sk_anyloss.compare.report.pictures import figures
+from sk_anyloss.compare.report.summary import summarize, to_json
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
 #: First characters of cells that a spreadsheet evaluates as formulas.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
-__all__ = ["html_table", "versions", "write_report"]
+__all__ = [
+    "html_checks",
+    "html_recommendation",
+    "html_table",
+    "versions",
+    "write_report",
+]
 
 
 def versions() -> dict[str, str]:
@@ -82,6 +89,7 @@ def write_report(comparison: Results, folder: Path) -> Path:
     stream = io.BytesIO()
     results.to_parquet(stream, index=False)
     contents["results.parquet"] = stream.getvalue()
+    contents["summary.json"] = to_json(summarize(comparison))
     sections = [_section(comparison, table, contents) for table in comparison.tables]
     if len(comparison.tables) > 1:
         sections.append(_overall_section(comparison))
@@ -117,6 +125,55 @@ def _escape_formulas(results: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def html_recommendation(comparison: Results, data: str | None) -> str:
+    """The recommendation as a paragraph that stands out.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+
+    Returns
+    -------
+    paragraph : str
+        HTML, in which all names are escaped.
+    """
+    return f'<p class="recommendation">{html.escape(comparison.advice(data))}</p>'
+
+
+def html_checks(comparison: Results, data: str) -> str:
+    """What the checks have found, and all checks to unfold.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str
+        Name of a data set.
+
+    Returns
+    -------
+    section : str
+        HTML, in which all names are escaped.
+    """
+    findings = comparison.checks(data)
+    found = _list("To check", comparison.warnings(data))
+    rows = "".join(
+        f'<tr><th scope="row">{one.code} {html.escape(one.title)}</th>'
+        f"<td>{one.severity}</td><td>{one.status}</td>"
+        f'<td class="text">{html.escape(one.sentence)}</td></tr>'
+        for one in findings
+    )
+    passed = sum(one.status == "passed" for one in findings)
+    summary = f"{passed} of {len(findings)} checks passed"
+    return (
+        f"{found}<details><summary>{summary}</summary>"
+        f'<div class="wide"><table>{rows}</table></div></details>'
+    )
+
+
 def html_table(comparison: Results, data: str | None) -> str:
     """The ranking as an HTML table, with the probabilities of the verdicts.
 
@@ -143,21 +200,43 @@ def html_table(comparison: Results, data: str | None) -> str:
     rows = []
     for rank, (name, row) in enumerate(ranking.iterrows(), 1):
         numbers = [row[other] for other in others]
-        mean = f"{_number(row['mean'])} <small>± {_number(row['std'])}</small>"
         cells = [
             _cell(str(rank), rank),
             f'<th scope="row">{html.escape(row["title"])}</th>',
-            _cell(mean, row["mean"]),
-            _cell(f"{row['rank']:.1f}", row["rank"]),
+            _cell(_mean_and_std(row), row["mean"]),
+            _cell(_number(row["rank"], 1), row["rank"]),
             *(_cell(_number(number), number) for number in numbers),
-            _cell(f"{row['seconds']:.2f}", row["seconds"]),
+            _cell(_number(row["seconds"], 2), row["seconds"]),
         ]
         if judged:
             cells.append(_probabilities(verdicts.get(str(name))))
         optimizes = get_method(str(name)).optimizes_metric
         highlight = ' class="highlight"' if optimizes else ""
         rows.append(f"<tr{highlight}>{''.join(cells)}</tr>")
+    rows += _dummy_rows(comparison, data, bool(judged))
     return _sortable(heads, rows)
+
+
+def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str]:
+    """Rows of the predictions that need no model, without rank and time."""
+    rows = []
+    for row in comparison.dummies(data).to_dict("records"):
+        numbers = [row[other] for other in comparison.other_metrics]
+        cells = [
+            "<td></td>",
+            f'<th scope="row">{html.escape(row["title"])}</th>',
+            _cell(_mean_and_std(row), row["mean"]),
+            "<td></td>",
+            *(_cell(_number(number), number) for number in numbers),
+            *["<td></td>"] * (2 if judged else 1),
+        ]
+        rows.append(f'<tr class="dummy">{"".join(cells)}</tr>')
+    return rows
+
+
+def _mean_and_std(row: Mapping[str, float]) -> str:
+    spread = f" <small>± {_number(row['std'])}</small>" if _number(row["std"]) else ""
+    return _number(row["mean"]) + spread
 
 
 def _sortable(heads: list[str], rows: list[str]) -> str:
@@ -169,8 +248,8 @@ def _sortable(heads: list[str], rows: list[str]) -> str:
     )
 
 
-def _number(value: float) -> str:
-    return "" if value != value else f"{value:.3f}"
+def _number(value: float, digits: int = 3) -> str:
+    return "" if value != value else f"{value:.{digits}f}"
 
 
 def _cell(text: str, key: float) -> str:
@@ -200,7 +279,8 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
     name = table.name
     parts = [
         f"<h2>{html.escape(table.describe())}</h2>",
-        f'<p class="verdict">{html.escape(comparison.verdict(name))}</p>',
+        html_recommendation(comparison, name),
+        html_checks(comparison, name),
         _list("Notes", table.notes),
         html_table(comparison, name),
         _all_verdicts(comparison, name),
@@ -223,7 +303,7 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
 def _overall_section(comparison: Results) -> str:
     return (
         f"<section><h2>All {len(comparison.tables)} data sets</h2>"
-        f'<p class="verdict">{html.escape(comparison.verdict())}</p>'
+        f"{html_recommendation(comparison, None)}"
         f"{html_table(comparison, None)}{_all_verdicts(comparison, None)}</section>"
     )
 
@@ -231,7 +311,11 @@ def _overall_section(comparison: Results) -> str:
 def _all_verdicts(comparison: Results, data: str | None) -> str:
     sentences = [str(verdict) for verdict in comparison.verdicts(data).values()]
     text = _list("", sentences)
-    return f"<details><summary>Verdicts against every method</summary>{text}</details>"
+    verdict = f"<p>{html.escape(comparison.verdict(data))}</p>"
+    if not sentences:
+        return verdict
+    summary = "<summary>Verdicts against every method</summary>"
+    return f"{verdict}<details>{summary}{text}</details>"
 
 
 def _class_table(comparison: Results, data: str) -> str:

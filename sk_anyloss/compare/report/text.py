@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sk_anyloss.compare.report.classes import ClassSection, class_section
@@ -13,7 +14,7 @@ from sk_anyloss.metrics.multiclass.averages import AVERAGES
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
 
-__all__ = ["format_results", "metric_title"]
+__all__ = ["format_recommendation", "format_results", "metric_title"]
 
 TITLES = {
     "f1": "F1",
@@ -29,6 +30,8 @@ AVERAGED = re.compile(rf"_({'|'.join(AVERAGES)})\b")
 MAX_WIDTH = 100
 #: Characters of a label in rows and at the head of a column.
 MAX_LABEL, MAX_COLUMN = 24, 10
+#: Characters of the title of a row without a model, which names a class.
+MAX_TITLE = 32
 
 
 def metric_title(metric: str | Metric) -> str:
@@ -58,13 +61,15 @@ def metric_title(metric: str | Metric) -> str:
     return name if has_name else name.replace("_", " ")
 
 
-def format_results(results: Results) -> str:
-    """Ranking and verdict of every data set, and of all of them together.
+def format_results(results: Results, headline: bool = True) -> str:
+    """Recommendation, ranking and verdict of every data set, and of all together.
 
     Parameters
     ----------
     results : Results
         Results on one or more data sets.
+    headline : bool, default=True
+        Whether each data set is named and described first.
 
     Returns
     -------
@@ -73,30 +78,87 @@ def format_results(results: Results) -> str:
     """
     lines = []
     for table in results.tables:
-        lines += [table.describe(), "", _format_ranking(results, table.name), ""]
+        lines += [table.describe(), ""] if headline else []
+        lines += [*format_recommendation(results, table.name), ""]
+        if warnings := results.warnings(table.name):
+            lines += [
+                *(line for text in warnings for line in _wrap(text, "  ", "    ")),
+                "",
+            ]
+        lines += [_format_ranking(results, table.name), ""]
         lines += [results.verdict(table.name), ""]
         if section := class_section(results, table.name):
             lines += [*_format_classes(section), ""]
     if len(results.tables) > 1:
         lines += [f"All {len(results.tables)} data sets", ""]
+        lines += [*format_recommendation(results, None), ""]
         lines += [_format_ranking(results, None), "", results.verdict(), ""]
     return "\n".join(lines + results.failures()).rstrip()
 
 
+def format_recommendation(results: Results, data: str | None) -> list[str]:
+    """The recommendation in lines of a terminal.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+
+    Returns
+    -------
+    lines : list of str
+        At most 100 characters each, unless a word is longer.
+    """
+    return _wrap(results.advice(data))
+
+
+def _wrap(text: str, first: str = "", later: str = "") -> list[str]:
+    """Lines of a terminal, in which words stay whole."""
+    return wrap(
+        text,
+        MAX_WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def _format_ranking(results: Results, data: str | None) -> str:
-    ranking, sign = results.ranking(data), _plus_minus()
-    width = max(len(title) for title in ranking["title"])
+    ranking, dummies = results.ranking(data), results.dummies(data)
+    titles = [_short(title, MAX_TITLE) for title in dummies["title"]]
+    width = max(len(title) for title in [*ranking["title"], *titles])
     others = results.other_metrics
     heads = [results.metric_title, "rank", *map(metric_title, others), "s/fit"]
-    widths = [15, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
+    first = max(15, len(heads[0]) + 2)
+    widths = [first, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
     lines = ["  " + " " * width + _align(heads, widths)]
     for row in ranking.to_dict("records"):
-        cells = [f"{row['mean']:.3f} {sign} {row['std']:.3f}", f"{row['rank']:.1f}"]
-        cells += [f"{row[name]:.3f}" for name in others]
-        cells.append(f"{row['seconds']:.2f}")
+        cells = [_mean_and_std(row), _number(row["rank"], 1)]
+        cells += [_number(row[name]) for name in others]
+        cells.append(_number(row["seconds"], 2))
         failed = f"  {row['failed']} failed" if row["failed"] else ""
-        lines.append(f"  {row['title']:<{width}}{_align(cells, widths)}{failed}")
+        lines.append(
+            f"  {row['title']:<{width}}{_align(cells, widths)}{failed}".rstrip()
+        )
+    if titles:
+        lines.append("  Without a model:")
+    for title, row in zip(titles, dummies.to_dict("records"), strict=True):
+        cells = [_mean_and_std(row), "", *(_number(row[name]) for name in others), ""]
+        lines.append(f"  {title:<{width}}{_align(cells, widths)}".rstrip())
     return "\n".join(lines)
+
+
+def _mean_and_std(row: dict[str, float]) -> str:
+    mean, std = _number(row["mean"]), _number(row["std"])
+    return f"{mean} {_plus_minus()} {std}" if std else mean
+
+
+def _number(value: float, digits: int = 3) -> str:
+    """The number, and nothing where there is none."""
+    return "" if value != value else f"{value:.{digits}f}"
 
 
 def _format_classes(section: ClassSection) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -173,13 +174,27 @@ def fit_fold(
             seconds = time.perf_counter() - start
             predicted = model.predict(samples[test])
             scores = _scores(model, samples[test], n_classes)
+            train_counts = []
+            # Not needed for the comparison, so that no failure of it counts.
+            with suppress(Exception):
+                # As many as there are test samples, so that it takes as little time.
+                some = np.random.default_rng(fold).permutation(train)[: len(test)]
+                refitted = model.predict(samples[some])
+                train_counts = _counts(y[some], refitted, n_classes)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]
         return Fold(name, method, fold, time.perf_counter() - start, failed=why)
-    M = confusion_matrix(y[test], predicted, labels=np.arange(n_classes))
-    counts = M.ravel().tolist()
-    return Fold(name, method, fold, seconds, counts, test, scores)
+    counts = _counts(y[test], predicted, n_classes)
+    return Fold(
+        name, method, fold, seconds, counts, test, scores, train_counts=train_counts
+    )
+
+
+def _counts(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> list[int]:
+    """The confusion matrix row by row."""
+    M = confusion_matrix(y, predicted, labels=np.arange(n_classes))
+    return [int(n) for n in M.ravel()]
 
 
 def _scores(model: BaseEstimator, X: Features, n_classes: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["distinct_names", "file_name"]
+__all__ = ["distinct_names", "file_name", "folder_name"]
 
 #: Characters of each part in a file name; a digest distinguishes longer parts.
 MAX_LENGTH = 40
@@ -44,6 +44,35 @@ def file_name(*parts: str | int) -> str:
     # JSON escapes invalid Unicode, which the names of some files are.
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return f"{'.'.join(plain)}-{digest}"
+
+
+def folder_name(names: Sequence[str]) -> str:
+    """A portable name of a folder for the results on some data sets.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the data sets.
+
+    Returns
+    -------
+    name : str
+        The names themselves where they are short and of ASCII letters, digits, ``_``
+        and ``-``; else with other characters replaced, and a digest.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.run.names import folder_name
+    >>> folder_name(["churn"]), folder_name(["a", "b"])
+    ('churn', 'a+b')
+    >>> folder_name(["breast cancer, 10:1"])
+    'breast_cancer_10_1'
+    """
+    plain = "+".join(re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_") for name in names)
+    is_ascii = all(name.isascii() for name in names)
+    if is_ascii and len(plain) <= MAX_LENGTH and plain.strip("+_-"):
+        return plain
+    return file_name("+".join(names))
 
 
 def distinct_names(names: Sequence[str], sources: Sequence[str]) -> list[str]:

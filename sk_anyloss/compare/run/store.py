@@ -46,6 +46,8 @@ class Fold:
         of shape (n_samples, C), a column for each class.
     failed : str
         Why there are no predictions; empty if there are.
+    train_counts : list of int
+        The confusion matrix on training samples, at most as many as test samples.
     """
 
     data: str
@@ -56,6 +58,7 @@ class Fold:
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     scores: np.ndarray = field(default_factory=lambda: np.empty(0))
     failed: str = ""
+    train_counts: list[int] = field(default_factory=list)
 
 
 class Store:

@@ -11,7 +11,7 @@ from scipy.sparse import issparse, spmatrix
 
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.columns import check_columns, convert_columns
-from sk_anyloss.compare.tables.files import free_memory
+from sk_anyloss.compare.tables.delimited import free_memory
 from sk_anyloss.compare.tables.labels import (
     Label,
     as_labels,
@@ -19,9 +19,11 @@ from sk_anyloss.compare.tables.labels import (
     find_missing_labels,
 )
 from sk_anyloss.compare.tables.selection import (
+    check_kept,
     columns_to_drop,
     drop_columns,
     informative_columns,
+    leave_out_ids,
 )
 from sk_anyloss.compare.tables.table import Table, as_frame
 from sk_anyloss.compare.tables.timing import extract_time, sort_by_time
@@ -38,10 +40,11 @@ def make_table(
     *,
     time: str | ArrayLike | None = None,
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
     separator: str | None = None,
 ) -> Table:
-    """Check features and labels, and drop features without information.
+    """Check features and labels, and drop features without information and IDs.
 
     Parameters
     ----------
@@ -61,6 +64,8 @@ def make_table(
         them.
     drop : sequence of str, default=()
         Columns to drop.
+    keep : sequence of str, default=()
+        Columns that stay even if they look like IDs, which are left out otherwise.
     allow_missing_labels : bool, default=False
         Whether samples without a label are dropped even if they are more than 1 % of
         all samples.
@@ -112,20 +117,26 @@ def make_table(
         labels = labels.iloc[order].reset_index(drop=True)
         notes.append(note)
     target, classes = encode_labels(labels, positive, notes)
+    check_kept(keep, drop, frame.columns)
     frame = drop_columns(frame, drop, notes)
     frame, converted = convert_columns(frame, separator)
     notes += converted
     check_columns(frame)
     frame = informative_columns(frame, notes)
+    frame, left_out = leave_out_ids(frame, keep)
     # Floats need no encoder; an array of them stays an array.
     numeric = all(pd.api.types.is_float_dtype(dtype) for dtype in frame.dtypes)
     stays_array = numeric and not isinstance(X, pd.DataFrame)
     data = frame.to_numpy(float) if stays_array else frame
-    return Table(name, data, target, classes, codes, notes, ranks)
+    return Table(
+        name, data, target, classes, codes, notes, ranks, left_out, int(missing.sum())
+    )
 
 
 def _to_frame(X: ArrayLike, notes: list[str]) -> pd.DataFrame:
     """The features, with names that are strings and without an index."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # Of polars and pyarrow, with the names of the columns.
     if isinstance(X, pd.DataFrame):
         unused = [name for name in X.index.names if name is not None]
         if unused:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sk_anyloss.compare.errors import TableError, quote_some
-from sk_anyloss.compare.tables.files import MISSING_WORDS
+from sk_anyloss.compare.tables.delimited import MISSING_WORDS
 
 __all__ = [
     "MAX_CLASSES",
@@ -159,7 +159,16 @@ def encode_labels(
         return np.array([codes[label] for label in labels]), classes
     if positive is None:
         positive = counts.index[-1]  # Sorted by count, the rarest one last.
-        notes.append(f"The rarer label, {positive!r}, is taken as the positive class.")
+        if counts.iloc[0] == counts.iloc[1]:
+            positive = _in_order(list(counts.index))[-1]
+            notes.append(
+                f"Both labels come {counts.iloc[0]:,} times; {positive!r}, the last in "
+                "order, is taken as the positive class."
+            )
+        else:
+            notes.append(
+                f"The rarer label, {positive!r}, is taken as the positive class."
+            )
     others = [value for value in counts.index if value != positive]
     negative = others[0] if len(others) == 1 else "others"
     if len(others) > 1 and str(positive) == negative:

@@ -25,6 +25,7 @@ class _Options(TypedDict):
 
     time: str | None
     drop: Sequence[str] | str
+    keep: Sequence[str] | str
     allow_missing_labels: bool
 
 
@@ -69,15 +70,18 @@ def read_table(
     *,
     time: str | None = None,
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
+    encoding: str | None = None,
 ) -> Table:
     r"""Read a table from a file or from OpenML.
 
     Parameters
     ----------
     source : str or path
-        A ``.csv``, ``.parquet`` or ``.npz`` file (with ``X`` and ``y``), or
-        ``'openml:<name or id>'``.
+        A file of delimited text (``.csv``, ``.tsv``, ``.tab``, ``.txt``), ``.xlsx``,
+        ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``, ``.feather`` or ``.npz`` (with
+        ``X`` and ``y``), or ``'openml:<name or id>'``.
     target : str, default=None
         The column to predict. Not needed for ``.npz`` and OpenML.
     positive : str, default=None
@@ -89,9 +93,13 @@ def read_table(
         A column of numbers or dates by which the samples are ordered.
     drop : sequence of str, default=()
         Columns to drop.
+    keep : sequence of str, default=()
+        Columns that stay even if they look like IDs, which are left out otherwise.
     allow_missing_labels : bool, default=False
         Whether samples without a label are dropped even if they are more than 1 % of
         all samples.
+    encoding : str, default=None
+        Encoding of a text file; guessed by default, with a note unless it is UTF-8.
 
     Returns
     -------
@@ -113,13 +121,16 @@ def read_table(
     options: _Options = {
         "time": time,
         "drop": drop,
+        "keep": keep,
         "allow_missing_labels": allow_missing_labels,
     }
     if text.startswith("openml:"):
         X, y, name = _fetch_openml(text.removeprefix("openml:"), target)
         return make_table(X, y, positive, groups, name, **options)
     path = Path(source)
-    frame, separator = read_file(path, [name for name in (target, groups) if name])
+    names = [name for name in (target, groups) if name]
+    content = read_file(path, names, encoding)
+    frame = content.frame
     frame.columns = frame.columns.map(str)
     if path.suffix.lower() == ".npz" and target is None:
         target = "y"
@@ -138,7 +149,10 @@ def read_table(
     y = frame.pop(target)
     # The name of a file may be bytes that are not valid text.
     name = path.stem.encode(errors="replace").decode()
-    table = make_table(frame, y, positive, groups, name, separator=separator, **options)
+    table = make_table(
+        frame, y, positive, groups, name, separator=content.separator, **options
+    )
+    table.notes[:0] = content.notes
     features = as_frame(table.X)
     if path.suffix.lower() == ".npz" and all(map(_is_numeric, features.dtypes)):
         table.X = features.to_numpy()  # Numbers need no encoder.

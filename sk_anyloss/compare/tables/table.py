@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.tables.labels import Label
+
+if TYPE_CHECKING:
+    from sk_anyloss.compare.checks.base import Finding
 
 __all__ = ["Features", "Table", "as_frame"]
 
@@ -40,6 +43,12 @@ class Table:
         Rank of each sample's point in time, by which the samples are sorted: 0 for the
         first point in time, and so on. Each fold then trains on earlier samples than
         it tests on.
+    left_out : list of str
+        Columns that look like IDs and were left out.
+    n_unlabelled : int
+        Number of samples that were dropped, since they have no label.
+    findings : dict of int to list of Finding
+        Results of the checks that were made, by the number of folds.
     """
 
     name: str
@@ -49,6 +58,11 @@ class Table:
     groups: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     time: np.ndarray | None = None
+    left_out: list[str] = field(default_factory=list)
+    n_unlabelled: int = 0
+    findings: dict[int, list[Finding]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def n_classes(self) -> int:

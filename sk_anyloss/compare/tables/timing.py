@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.errors import TableError, missing_column
 
 __all__ = ["extract_time", "sort_by_time"]
 
@@ -51,12 +51,7 @@ def extract_time(
         )
     if isinstance(time, str):
         if time not in frame.columns:
-            names = ", ".join(repr(str(name)) for name in frame.columns[:8])
-            more = " and more" if frame.shape[1] > 8 else ""
-            raise TableError(
-                f"There is no column {time!r} to sort by in time; there are "
-                f"{names}{more}."
-            )
+            raise missing_column(time, frame.columns, "to sort by in time")
         return frame.pop(time)
     times = pd.Series(time).reset_index(drop=True).rename("time")
     if len(times) != len(frame):

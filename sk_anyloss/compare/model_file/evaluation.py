@@ -1,0 +1,123 @@
+"""How good a stored model is on new samples whose labels are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.metrics import confusion_matrix
+
+from sk_anyloss.compare.errors import TableError, quote_some
+from sk_anyloss.compare.metrics import metric_for_classes, score_counts
+from sk_anyloss.compare.model_file.saved import load, predict
+from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS
+from sk_anyloss.compare.tables.labels import as_labels
+
+__all__ = ["Evaluation", "evaluate_model"]
+
+#: Names of the negative class that stands for all labels but the positive one.
+OTHERS = ("others", "all others")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of a stored model on new samples.
+
+    Parameters
+    ----------
+    matrix : DataFrame of shape (C, C)
+        The confusion matrix, true classes in rows.
+    scores : dict of str to float
+        Metrics by their names.
+    n_unlabelled : int
+        Samples without a label, which are left out.
+    """
+
+    matrix: pd.DataFrame
+    scores: dict[str, float]
+    n_unlabelled: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        """The scores as JSON can hold them."""
+        return {
+            "classes": [str(label) for label in self.matrix.index],
+            "confusion_matrix": self.matrix.to_numpy().tolist(),
+            "scores": self.scores,
+            "unlabelled": self.n_unlabelled,
+        }
+
+    def __str__(self) -> str:
+        M = self.matrix.to_numpy()
+        labels = [str(label) for label in self.matrix.index]
+        if len(labels) == 2:
+            alarms = "1 false alarm" if M[0, 1] == 1 else f"{M[0, 1]:,} false alarms"
+            lines = [
+                f"Of {M[1].sum():,} samples labelled {labels[1]} it finds {M[1, 1]:,}, "
+                f"with {alarms} among {M[0].sum():,} others."
+            ]
+        else:
+            lines = [f"Of {M.sum():,} samples it labels {M.trace():,} correctly."]
+        if self.n_unlabelled:
+            lines.append(f"{self.n_unlabelled:,} samples without a label are left out.")
+        titles = {name: metric_title(name) for name in self.scores}
+        width = max(map(len, titles.values()))
+        lines += [
+            "",
+            *(f"  {titles[k]:<{width}}  {v:.3f}" for k, v in self.scores.items()),
+        ]
+        return "\n".join([*lines, "", self.matrix.to_string()])
+
+
+def evaluate_model(
+    path: str | Path,
+    frame: pd.DataFrame,
+    target: ArrayLike,
+    metrics: Sequence[str] = (),
+) -> Evaluation:
+    """Apply a stored model to new samples and score its labels.
+
+    Parameters
+    ----------
+    path : path
+        A model file.
+    frame : DataFrame
+        The samples.
+    target : array-like of shape (n_samples,)
+        Their true labels; missing ones are left out.
+    metrics : sequence of str, default=()
+        Metrics besides the common ones.
+
+    Returns
+    -------
+    evaluation : Evaluation
+        Confusion matrix and scores.
+    """
+    facts, _ = load(path)
+    labels = as_labels(target)
+    present = labels.notna().to_numpy(bool)
+    texts = labels[present].map(str).reset_index(drop=True)
+    if not len(texts):
+        raise TableError("There is no sample with a label to evaluate the model on.")
+    if facts.classes[0] in OTHERS and len(facts.classes) == 2:
+        texts = texts.where(texts == facts.classes[1], facts.classes[0])
+    unknown = texts[~texts.isin(facts.classes)].unique()
+    if len(unknown):
+        raise TableError(
+            f"The target holds {quote_some(unknown)}, which the model does not know; "
+            f"it was fitted on {quote_some(facts.classes)}."
+        )
+    predicted = predict(path, frame[present].reset_index(drop=True))["label"]
+    M = confusion_matrix(texts, predicted, labels=facts.classes)
+    common = ALSO if len(facts.classes) == 2 else ALSO_MULTICLASS
+    scores = {}
+    for metric in dict.fromkeys([*metrics, *common]):
+        name = str(metric_for_classes(metric, len(facts.classes)))
+        scores[name] = score_counts(name, M.ravel().tolist(), facts.classes)
+    index = pd.Index(facts.classes)
+    matrix = pd.DataFrame(M, index.rename("true"), index.rename("predicted"))
+    return Evaluation(matrix, scores, int(np.count_nonzero(~present)))

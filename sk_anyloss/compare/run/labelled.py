@@ -1,0 +1,155 @@
+"""A fitted method that takes features by name and predicts labels, not codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.run.categories import named_categories
+from sk_anyloss.compare.tables.labels import Label, as_labels
+
+__all__ = ["LabelledClassifier"]
+
+
+class LabelledClassifier(ClassifierMixin, BaseEstimator):
+    """A pipeline of a comparison, for samples and labels as they were given to it.
+
+    Parameters
+    ----------
+    model : estimator
+        A pipeline from encoder to classifier, for classes 0, 1, ..., C - 1.
+    classes : sequence of labels
+        The classes in the order of these codes: the negative and the positive one, or
+        more than two.
+    columns : sequence of str, default=None
+        Names of the features; the columns of a DataFrame are selected by them.
+    is_fitted : bool, default=False
+        Whether ``model`` is fitted.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the columns of ``predict_proba``.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare import built_in, compare_tables
+    >>> table = built_in()
+    >>> found = compare_tables([table], methods=["logistic"], folds=2)
+    >>> model = found.best_estimator()
+    >>> model.predict(table.X)[:3].tolist(), model.classes_.tolist()
+    (['benign', 'benign', 'benign'], ['benign', 'malignant'])
+    """
+
+    def __init__(
+        self,
+        model: BaseEstimator,
+        classes: Sequence[Label],
+        columns: Sequence[str] | None = None,
+        is_fitted: bool = False,
+    ) -> None:
+        self.model = model
+        self.classes = classes
+        self.columns = columns
+        self.is_fitted = is_fitted
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the columns of ``predict_proba``."""
+        labels = np.empty(len(self.classes), dtype=object)
+        labels[:] = list(self.classes)
+        return labels
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted or hasattr(self, "model_")
+
+    def fit(self, X: pd.DataFrame | ArrayLike, y: ArrayLike) -> LabelledClassifier:
+        """Fit a copy of the model on other samples.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels, all of them in ``classes``.
+
+        Returns
+        -------
+        self : LabelledClassifier
+            Fitted.
+        """
+        codes = {label: code for code, label in enumerate(self.classes)}
+        labels = as_labels(y).tolist()
+        unknown = [label for label in labels if label not in codes]
+        if unknown:
+            raise ValueError(
+                f"y holds {unknown[0]!r}, which is none of the classes "
+                f"{list(self.classes)}."
+            )
+        target = np.array([codes[label] for label in labels])
+        self.model_ = clone(self.model).fit(self._select(X), target)
+        return self
+
+    def predict(self, X: pd.DataFrame | ArrayLike) -> np.ndarray:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Labels.
+        """
+        model, samples = self._fitted(), self._select(X)
+        with named_categories(model, samples):
+            codes = np.asarray(model.predict(samples), dtype=int)
+        return np.array(self.classes_[codes].tolist())
+
+    def predict_proba(self, X: pd.DataFrame | ArrayLike) -> np.ndarray:
+        """Predict scores of the classes.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, C)
+            They rank samples; they are not calibrated.
+        """
+        model, samples = self._fitted(), self._select(X)
+        with named_categories(model, samples):
+            return np.asarray(model.predict_proba(samples), dtype=float)
+
+    def _fitted(self) -> BaseEstimator:
+        if hasattr(self, "model_"):
+            return self.model_
+        if not self.is_fitted:
+            raise ValueError("This model is not fitted yet; call fit first.")
+        return self.model
+
+    def _select(self, X: pd.DataFrame | ArrayLike) -> pd.DataFrame | np.ndarray:
+        needs_array = "encoder" not in self.model.named_steps
+        if not isinstance(X, pd.DataFrame):
+            array = np.asarray(X)
+            if needs_array or self.columns is None:
+                return array
+            return pd.DataFrame(array, columns=list(self.columns))
+        frame = X.rename(columns=str)
+        if self.columns is not None:
+            missing = [name for name in self.columns if name not in frame.columns]
+            if missing:
+                raise TableError(
+                    f"X lacks columns that the model needs: {', '.join(missing[:5])}."
+                )
+            frame = frame[list(self.columns)]
+        return frame.to_numpy(float) if needs_array else frame

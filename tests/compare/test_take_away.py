@@ -1,0 +1,175 @@
+"""What a comparison leaves behind: estimators, model files and their evaluation."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.validation import check_is_fitted
+
+from sk_anyloss.compare import compare, compare_tables, load_model, make_table
+from sk_anyloss.compare.cli.main import main
+from sk_anyloss.compare.run.models import fit_method
+from tests.compare.samples import X, Y, mixed
+
+LABELS = np.where(Y == 1, "left", "stayed")
+
+
+@pytest.fixture(scope="module")
+def found():
+    frame = mixed().drop(columns=["left", "bought"])
+    return compare(frame, mixed()["left"], methods=["logistic_balanced"], folds=2)
+
+
+@pytest.fixture(scope="module")
+def stored(found, tmp_path_factory):
+    return found.save(tmp_path_factory.mktemp("stored") / "model")
+
+
+def test_the_best_estimator_is_fitted_on_all_samples_and_predicts_labels(found):
+    model = found.best_estimator()
+    check_is_fitted(model)
+    (table,) = found.tables
+    reference = fit_method(table, "logistic_balanced", "f1", 0)
+    codes = reference.predict(table.X)
+    assert model.predict(table.X).tolist() == [table.classes[code] for code in codes]
+    np.testing.assert_allclose(
+        model.predict_proba(table.X), reference.predict_proba(table.X), atol=1e-12
+    )
+    assert model.classes_.tolist() == ["no", "yes"]
+    # Columns are found by their names, others are ignored.
+    shuffled = table.X.assign(other=1)[["gaps", "other", "colour", "size"]]
+    assert model.predict(shuffled).tolist() == model.predict(table.X).tolist()
+    with pytest.raises(ValueError, match="lacks columns that the model needs: gaps"):
+        model.predict(table.X.drop(columns="gaps"))
+
+
+def test_the_best_estimator_can_be_cloned_and_cross_validated(found):
+    (table,) = found.tables
+    model = clone(found.best_estimator())
+    scores = cross_val_score(model, table.X, mixed()["left"], cv=3)
+    assert scores.shape == (3,)
+    assert np.isfinite(scores).all()
+    with pytest.raises(ValueError, match="y holds 'maybe', which is none of"):
+        model.fit(table.X, ["maybe"] * len(table.X))
+
+
+def test_new_categories_are_named_with_their_column(found, stored, tmp_path, capsys):
+    frame = mixed(30).assign(colour=["mauve"] + ["red"] * 29)
+    with pytest.warns(
+        UserWarning, match="column 'colour' holds 'mauve', which no"
+    ) as w:
+        found.best_estimator().predict(frame)
+    assert len(w) == 1
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert main(["predict", str(stored), str(tmp_path / "new.csv")]) == 0
+    error = capsys.readouterr().err
+    assert "column 'colour' holds 'mauve'" in error
+    assert "columns [0]" not in error
+
+
+def test_arrays_and_several_classes_have_a_best_estimator():
+    kinds = np.where(X[:, 0] > 1, 7, np.where(Y == 1, 5, 3))
+    model = compare(X, kinds, methods=["logistic"], folds=2).best_estimator()
+    assert set(model.predict(X)) <= {3, 5, 7}
+    assert model.predict_proba(X).shape == (len(X), 3)
+
+
+def test_a_method_and_a_data_set_are_named_where_there_are_several():
+    tables = [make_table(X + i, LABELS, name=f"set {i}") for i in range(2)]
+    both = compare_tables(tables, methods=["logistic", "histgb"], folds=2)
+    with pytest.raises(ValueError, match="name it with data=, one of set 0, set 1"):
+        both.best_estimator()
+    model = both.best_estimator("histgb", data="set 1")
+    assert "HistGradientBoosting" in repr(model.model.named_steps["classifier"])
+    with pytest.raises(ValueError, match="method='bce' was not compared"):
+        both.best_estimator("bce", data="set 1")
+
+
+def test_a_stored_model_is_loaded_in_one_line(found, stored):
+    (table,) = found.tables
+    model = load_model(stored)
+    fitted = found.best_estimator()
+    assert model.predict(table.X).tolist() == fitted.predict(table.X).tolist()
+    np.testing.assert_allclose(
+        model.predict_proba(table.X), fitted.predict_proba(table.X), atol=1e-12
+    )
+
+
+def test_evaluate_scores_new_samples(found, stored, tmp_path, capsys):
+    new = mixed(60)
+    new.loc[7, "left"] = None
+    new.to_csv(tmp_path / "new.csv", index=False)
+    words = ["evaluate", str(stored), str(tmp_path / "new.csv"), "--target", "left"]
+    output = tmp_path / "scores.json"
+    assert main([*words, "--metric", "specificity", "--output", str(output)]) == 0
+    printed = capsys.readouterr().out
+    known = new.dropna(subset="left")
+    predicted = found.best_estimator().predict(known)
+    M = confusion_matrix(known["left"], predicted, labels=["no", "yes"])
+    assert (
+        f"Of {M[1].sum()} samples labelled yes it finds {M[1, 1]}, with {M[0, 1]} false"
+        in printed
+    )
+    assert "1 samples without a label are left out." in printed
+    result = json.loads(output.read_text())
+    assert result["confusion_matrix"] == M.tolist()
+    expected = f1_score(known["left"], predicted, pos_label="yes")
+    assert result["scores"]["f1"] == pytest.approx(expected, abs=1e-12)
+    assert result["scores"]["mcc"] == pytest.approx(
+        matthews_corrcoef(known["left"], predicted), abs=1e-12
+    )
+    assert list(result["scores"])[0] == "specificity"  # noqa: RUF015
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"left": "perhaps"}, "holds 'perhaps', which the model does not know"),
+        ({"left": None}, "no sample with a label"),
+    ],
+    ids=["unknown", "missing"],
+)
+def test_labels_that_cannot_be_evaluated_are_refused(
+    stored, tmp_path, capsys, change, message
+):
+    mixed(30).assign(**change).to_csv(tmp_path / "new.csv", index=False)
+    words = ["evaluate", str(stored), str(tmp_path / "new.csv"), "--target", "left"]
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_evaluate_takes_other_labels_as_the_negative_class(tmp_path, capsys):
+    kinds = np.where(X[:, 0] > 1, "c", np.where(Y == 1, "a", "b"))
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    found = compare(frame, kinds, methods=["logistic"], folds=2, positive="a")
+    path = found.save(tmp_path / "model")
+    frame.assign(kind=kinds).to_csv(tmp_path / "new.csv", index=False)
+    assert (
+        main(["evaluate", str(path), str(tmp_path / "new.csv"), "--target", "kind"])
+        == 0
+    )
+    n = int((kinds == "a").sum())
+    assert f"Of {n} samples labelled a it finds" in capsys.readouterr().out
+
+
+def test_predictions_can_carry_columns_of_the_input(stored, tmp_path, capsys):
+    new, output = tmp_path / "new.csv", tmp_path / "labelled.csv"
+    frame = mixed(30).assign(key=[f"k{i}" for i in range(30)])
+    frame.to_csv(new, index=False)
+    words = ["predict", str(stored), str(new), "--output", str(output)]
+    assert main([*words, "--keep", "key,size"]) == 0
+    labelled = pd.read_csv(output)
+    assert list(labelled.columns) == ["key", "size", "label", "score"]
+    assert labelled["key"].tolist() == frame["key"].tolist()
+    np.testing.assert_allclose(labelled["size"], frame["size"])
+    assert main([*words, "--keep", "keys"]) == 2
+    assert "did you mean 'key'?" in capsys.readouterr().err
+    frame.head(0).to_csv(new, index=False)
+    assert main([*words, "--keep", "key"]) == 0
+    empty = pd.read_csv(output)
+    assert empty.empty
+    assert list(empty.columns) == ["key", "label", "score"]
