@@ -19,8 +19,18 @@ def run_in_processes(size, function, *args, folder):
 
     The function has to be importable. The processes meet by a file in ``folder`` and
     talk over the loopback interface. They are forked from a server that has imported
-    torch once, and has no threads.
+    torch once, and has no threads. Where gloo does not manage to connect them, as may
+    happen on a loaded machine, they try again.
     """
+    for attempt in range(3):
+        results, errors = _run(size, function, args, folder / f"attempt{attempt}")
+        if "connectFullMesh failed" not in errors:
+            break
+    assert not errors, errors
+    return results
+
+
+def _run(size, function, args, folder):
     context = _context()
     folder.mkdir(parents=True, exist_ok=True)
     workers = [
@@ -38,12 +48,14 @@ def run_in_processes(size, function, *args, folder):
         if worker.is_alive():
             worker.terminate()
         worker.join()
-    errors = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.err"))]
-    assert not errors, "\n".join(errors)
-    assert [worker.exitcode for worker in workers] == [0] * size
-    return [
-        pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(size)
-    ]
+    errors = "\n".join(
+        path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.err"))
+    )
+    codes = [worker.exitcode for worker in workers]
+    if errors or codes != [0] * size:
+        return [], errors or f"Processes ended with the exit codes {codes}."
+    results = [(folder / f"{rank}.pickle").read_bytes() for rank in range(size)]
+    return [pickle.loads(result) for result in results], ""
 
 
 def _context():

@@ -129,12 +129,13 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
 
     @process_group.setter
     def process_group(self, group: ProcessGroup) -> None:
-        self._set_processes(Processes(group, self.processes.gradients))
+        self.set_processes(Processes(group, self.processes.gradients))
 
-    def _set_processes(self, processes: Processes) -> None:
+    def set_processes(self, processes: Processes) -> None:
+        """Sum over other processes from now on, as the owner of a training says."""
         self.processes = processes
         for form in self._forms.values():
-            form._set_processes(processes)
+            form.set_processes(processes)
 
     def statistics(self, logits: Tensor, samples: Any) -> tuple[Statistics, Cache]:
         """Statistics of a batch.
@@ -249,7 +250,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             return self
         is_multiclass = target_type == "multiclass"
         form = self.for_classes(classes) if is_multiclass else self.for_labels()
-        form._set_processes(self.processes)
+        form.set_processes(self.processes)
         return form
 
     def for_classes(self, classes: Sequence[object] | None = None) -> Loss:

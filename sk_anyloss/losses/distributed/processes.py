@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import torch
@@ -156,6 +156,25 @@ class Processes:
         values: list[Any] = [None] * self.size
         dist.all_gather_object(values, value, group=self._group)
         return values
+
+    def from_first(self, value: Any) -> Any:
+        """The object of the first process, for all of them."""
+        if self.is_alone():
+            return value
+        values = [value]
+        first = dist.get_global_rank(self._group or dist.group.WORLD, 0)  # type: ignore[arg-type]
+        dist.broadcast_object_list(values, src=first, group=self._group)
+        return values[0]
+
+    def broadcast_(self, tensors: Sequence[Tensor]) -> None:
+        """Replace tensors by those of the first process."""
+        if self.is_alone():
+            return
+        first = dist.get_global_rank(self._group or dist.group.WORLD, 0)  # type: ignore[arg-type]
+        for tensor in tensors:
+            own = tensor.contiguous()
+            dist.broadcast(own, src=first, group=self._group)
+            tensor.copy_(own)
 
     def barrier(self) -> None:
         """Wait until all processes are here."""
