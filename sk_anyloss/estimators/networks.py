@@ -169,6 +169,7 @@ def build_net(
         metric=model.metric,
         threshold=model.threshold,
         target_type=target,
+        process_group=None,  # Estimators train by themselves, wherever they are.
         criterion=criterion,
         optimizer=get_optimizer(model.optimizer),
         lr=initial_rate(model.lr),

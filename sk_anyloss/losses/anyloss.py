@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.losses.base import Factors, Loss, MovingAverage, options_key
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.multiclass import MulticlassAnyLoss, OneAgainstRest
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import (
@@ -78,6 +79,11 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         of a training, in [0, 1). The gradient is then taken at the average, which
         reduces the noise of small batches. :meth:`reset` discards the average. It is
         neither used nor updated where autograd is disabled, or after ``.eval()``.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        The processes that a batch is spread over; all of them, once
+        :mod:`torch.distributed` is initialised. The loss and its gradient are then
+        those of the samples of all processes together, whatever their numbers in each.
+        All processes have to call the loss. None is this process alone.
 
     Notes
     -----
@@ -106,8 +112,9 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         step: str | Step = "sigmoid",
         threshold: float | Sequence[float] = 0.5,
         decay: float = 0.0,
+        process_group: ProcessGroup = "world",
     ) -> None:
-        super().__init__()
+        super().__init__(process_group=process_group)
         self.set_decay(decay)
         #: As it was given, for several classes or labels too.
         self.given = metric

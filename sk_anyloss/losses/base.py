@@ -25,12 +25,14 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from sk_anyloss.losses.distributed.processes import Processes, ProcessGroup
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics.arithmetic import FloatOrArray, Metric
-from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights
 
 __all__ = [
     "AnyStatistics",
+    "Arranged",
     "Cache",
     "ClassesLoss",
     "Factors",
@@ -81,6 +83,10 @@ Cache = TypeVar("Cache", bound=Any)
 #: losses the two :data:`Factors`. The bound lets the default ``backward`` use it.
 Gradient = TypeVar("Gradient", bound=Any)
 
+#: The loss of a kind of target with the logits and samples of a batch, and the shape
+#: of its value.
+Arranged: TypeAlias = "tuple[Loss, Tensor, AnyWeights, tuple[int, ...]]"
+
 #: Factors of the negatives and of the positives in the gradient of a loss: floats for
 #: one model, arrays of shape (K,) for K models.
 Factors: TypeAlias = tuple[FloatOrArray, FloatOrArray]
@@ -91,6 +97,14 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
 
     A subclass defines ``statistics`` and ``value_and_grad``, and ``backward`` unless
     its gradient by a logit is the cached derivative times a factor for each class.
+
+    Parameters
+    ----------
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        The processes that a batch is spread over. By default all of them, once
+        :mod:`torch.distributed` is initialised: the loss is then that of the samples of
+        all processes together, which all have to call it, and its gradient is exact
+        under ``DistributedDataParallel`` and FSDP. None is this process alone.
     """
 
     #: Whether the loss of several batches together follows from the sum of their
@@ -100,11 +114,28 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
     #: The metric that the loss optimises, if there is one.
     goal: Metric | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, process_group: ProcessGroup = "world") -> None:
         super().__init__()
+        #: Shared with the forms for several classes or labels.
+        self.processes = Processes(process_group)
         #: The same loss for several classes or labels, once it was asked for. Not a
         #: module of its own: it has no parameters.
         self._forms: dict[str, Loss] = {}
+
+    @property
+    def process_group(self) -> ProcessGroup:
+        """The processes that a batch is spread over."""
+        return self.processes.group
+
+    @process_group.setter
+    def process_group(self, group: ProcessGroup) -> None:
+        self.set_processes(Processes(group, self.processes.gradients))
+
+    def set_processes(self, processes: Processes) -> None:
+        """Sum over other processes from now on, as the owner of a training says."""
+        self.processes = processes
+        for form in self._forms.values():
+            form.set_processes(processes)
 
     def statistics(self, logits: Tensor, samples: Any) -> tuple[Statistics, Cache]:
         """Statistics of a batch.
@@ -159,7 +190,10 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         torch.mul(cache, samples.scale(*grad), out=out)
 
     def reduce(self, S: Statistics) -> Statistics:
-        """Add the statistics of other processes; by default, there are none.
+        """Add the statistics of the other processes, if there are any.
+
+        No gradient goes through this sum: :meth:`backward` of each process is the
+        part of its own samples in the gradient of the whole loss.
 
         Parameters
         ----------
@@ -171,7 +205,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         S : Statistics
             Of all samples of the batch.
         """
-        return S
+        return self.processes.sum(S, self)
 
     def average(self, S: Statistics) -> Statistics:
         """The statistics at which the gradient is taken; by default, the batch's own.
@@ -214,9 +248,10 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         """
         if target_type == "binary":
             return self
-        if target_type == "multiclass":
-            return self.for_classes(classes)
-        return self.for_labels()
+        is_multiclass = target_type == "multiclass"
+        form = self.for_classes(classes) if is_multiclass else self.for_labels()
+        form.set_processes(self.processes)
+        return form
 
     def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
         """The same loss for three classes or more."""
@@ -236,6 +271,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
 
     def reset(self) -> None:
         """Discard the statistics of earlier batches, before a new training."""
+        self.processes.reset()
         for form in self._forms.values():
             form.reset()
 
@@ -295,13 +331,38 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         loss : tensor of shape ()
             The loss.
         """
+        loss, logits, samples, shape = self.arrange(logits, y, sample_weight)
+        return loss.apply_steps(logits, samples).reshape(shape)
+
+    def arrange(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
+    ) -> Arranged:
+        """Validate a batch, and arrange it as the three steps take it.
+
+        Parameters
+        ----------
+        logits, y, sample_weight
+            As :meth:`forward` takes them.
+
+        Returns
+        -------
+        loss : Loss
+            The loss of this kind of target.
+        logits : tensor of shape (K, n) or (K, C, n)
+            Its logits.
+        samples : ClassWeights or LabelWeights
+            Its labels and weights.
+        shape : tuple of int
+            Shape of the loss.
+        """
         if logits.dim() == 2 and logits.shape[1] > 1:
             if y.shape == (len(logits), 1):
                 y = y.squeeze(1)
             name = "multilabel-indicator" if y.dim() == 2 else "multiclass"
             if name not in self._forms:
                 self._forms[name] = self.for_target(name)
-            return self._forms[name].train(self.training)(logits, y, sample_weight)
+            form = self._forms[name].train(self.training)
+            return form.arrange(logits, y, sample_weight)
         if logits.dim() > 2:
             raise ValueError(
                 "A loss takes logits of shape (n,) or (n, 1) for two classes, (n, C) "
@@ -316,7 +377,9 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             y = y.expand_as(logits)
             if sample_weight is not None:
                 sample_weight = sample_weight.expand_as(logits)
-        return self.of_batch(logits, ClassWeights.of(y, sample_weight))
+        shape = logits.shape[:-1]
+        flat = logits.reshape(math.prod(shape), logits.shape[-1])
+        return self, flat, ClassWeights.of(y, sample_weight), shape
 
     def of_batch(self, logits: Tensor, samples: Any) -> Tensor:
         """Loss of a batch whose labels and weights have been validated.
@@ -393,25 +456,9 @@ class ClassesLoss(Loss[Statistics, Cache, Gradient]):
     def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
         return self
 
-    def forward(
+    def arrange(
         self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of a batch.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, C)
-            Output of the network for each sample, before any softmax.
-        y : tensor of shape (n,)
-            Classes, 0 to C - 1, of any dtype.
-        sample_weight : tensor of shape (n,), default=None
-            Weights; a sample of weight 2 counts as two.
-
-        Returns
-        -------
-        loss : tensor of shape ()
-            The loss.
-        """
+    ) -> Arranged:
         logits = at_least_single(logits)
         if logits.dim() != 2 or logits.shape[1] < 2 or y.shape != logits.shape[:1]:
             raise ValueError(
@@ -419,7 +466,7 @@ class ClassesLoss(Loss[Statistics, Cache, Gradient]):
                 f"shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
             )
         samples = ClassWeights.of_classes(y, logits.shape[1], logits, sample_weight)
-        return self.of_batch(logits.T, samples)
+        return self, logits.T[None], samples, ()
 
     def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
         """Loss of a batch whose labels and weights have been validated.
@@ -486,6 +533,7 @@ class _LossFunction(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             by_logits = torch.empty_like(logits)
             loss.backward(cache, grad, samples, by_logits)
+            ctx.factor = loss.processes.gradient_factor
             ctx.save_for_backward(by_logits)
         return logits.new_tensor(np.atleast_1d(value))
 
@@ -494,6 +542,8 @@ class _LossFunction(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         (by_logits,) = ctx.saved_tensors
         grad = grad.view(-1, *[1] * (by_logits.dim() - 1))
+        if ctx.factor != 1:
+            grad = grad * ctx.factor
         return grad * by_logits, None, None, None
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.losses.base import ClassesLoss
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
 
@@ -86,6 +87,8 @@ class WeightedCrossEntropy(CrossEntropy):
     ----------
     class_weight : 'balanced' or sequence of C floats, default='balanced'
         ``'balanced'`` gives all classes of a batch the same total weight.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -96,8 +99,12 @@ class WeightedCrossEntropy(CrossEntropy):
     tensor(0.6691)
     """
 
-    def __init__(self, class_weight: str | Sequence[float] = "balanced") -> None:
-        super().__init__()
+    def __init__(
+        self,
+        class_weight: str | Sequence[float] = "balanced",
+        process_group: ProcessGroup = "world",
+    ) -> None:
+        super().__init__(process_group=process_group)
         self.class_weight = class_weight
         if isinstance(class_weight, str) and class_weight == "balanced":
             return
@@ -138,6 +145,8 @@ class MulticlassFocal(CrossEntropy):
     ----------
     gamma : float, default=2
         Focusing parameter, at least 0; 0 is cross-entropy.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -147,8 +156,10 @@ class MulticlassFocal(CrossEntropy):
     tensor(0.7798)
     """
 
-    def __init__(self, gamma: float = 2.0) -> None:
-        super().__init__()
+    def __init__(
+        self, gamma: float = 2.0, process_group: ProcessGroup = "world"
+    ) -> None:
+        super().__init__(process_group=process_group)
         if not 0 <= gamma < math.inf:
             raise ValueError(f"gamma must be at least 0 and finite, got {gamma!r}.")
         self.gamma = float(gamma)

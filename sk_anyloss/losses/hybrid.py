@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.anyloss import AnyLoss, FactorsByThreshold
 from sk_anyloss.losses.base import ClassesLoss, Factors, Loss, Parts
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.pointwise import WeightedBCE
 from sk_anyloss.losses.steps import Step, Threshold
@@ -42,6 +43,8 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
         Weight of the metric in the sum, in [0, 1].
     class_weight : 'balanced' or tuple of two floats, default='balanced'
         As for :class:`sk_anyloss.losses.WeightedBCE`.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -58,8 +61,9 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
         threshold: float | Sequence[float] = 0.5,
         share: float = 0.5,
         class_weight: str | tuple[float, float] = "balanced",
+        process_group: ProcessGroup = "world",
     ) -> None:
-        super().__init__()
+        super().__init__(process_group=process_group)
         if not 0 <= share <= 1:
             raise ValueError(f"share must lie in [0, 1], got {share!r}.")
         self.share = float(share)
@@ -141,6 +145,8 @@ class MulticlassHybrid(ClassesLoss, Hybrid):
         As for :class:`sk_anyloss.losses.MulticlassAnyLoss`.
     share : float, default=0.5
         Weight of the metric in the sum, in [0, 1].
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -155,7 +161,8 @@ class MulticlassHybrid(ClassesLoss, Hybrid):
         metric: str | Metric = "f1_macro",
         step: str | Step = "sigmoid",
         share: float = 0.5,
+        process_group: ProcessGroup = "world",
     ) -> None:
-        Hybrid.__init__(self, metric, step, share=share)
+        Hybrid.__init__(self, metric, step, share=share, process_group=process_group)
         self.bce = self.bce.for_classes()  # type: ignore[assignment]
         self.metric_loss = self.metric_loss.for_classes()  # type: ignore[assignment]

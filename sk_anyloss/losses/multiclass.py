@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sk_anyloss._compat import softmax_backward
 from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
 from sk_anyloss.metrics.class_weights import ClassWeights, LabelWeights
 from sk_anyloss.metrics.differentiable import not_finite
@@ -54,6 +55,8 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
     decay : float, default=0
         Decay of a moving average of the confusion matrix over batches, as for
         :class:`sk_anyloss.losses.AnyLoss`.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Notes
     -----
@@ -77,8 +80,9 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         step: str | Step = "sigmoid",
         classes: Sequence[object] | None = None,
         decay: float = 0.0,
+        process_group: ProcessGroup = "world",
     ) -> None:
-        super().__init__()
+        super().__init__(process_group=process_group)
         self.set_decay(decay)
         self.name, self.classes = metric, classes
         self.step = get_step(step)
@@ -190,7 +194,7 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
     """
 
     def __init__(self, loss: Loss) -> None:
-        super().__init__()
+        super().__init__(process_group=loss.process_group)
         self.loss = loss
         self.goal = loss.goal
 

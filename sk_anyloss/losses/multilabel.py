@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import AnyStatistics, Loss, MovingAverage, Parts
+from sk_anyloss.losses.base import AnyStatistics, Arranged, Loss, MovingAverage, Parts
 from sk_anyloss.losses.precision import at_least_single
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import LabelWeights
@@ -53,7 +53,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
     """
 
     def __init__(self, loss: Loss, average: str = "macro") -> None:
-        super().__init__()
+        super().__init__(process_group=loss.process_group)
         if average not in LABEL_AVERAGES:
             raise ValueError(
                 f"average must be one of {', '.join(map(repr, LABEL_AVERAGES))}, got "
@@ -172,7 +172,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
         arranged = _reordered(grad, (Q, G, M))
         loss = self._as_one("gqm", (G, Q, M), out)
         if M == 1 and out.is_contiguous():
-            loss.backward(cache, arranged, samples.by_label, out.view(G * Q, -1))
+            loss.backward(cache, arranged, samples.by_label, out.view(G * Q, samples.n))
             return
         into = out.new_empty((G * Q * M, samples.n))
         loss.backward(cache, arranged, samples.by_label, into)
@@ -192,10 +192,10 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
         loss: Any = self._as_one("gm", (G, Q, M), logits)
         y = samples.target.repeat_interleave(M, dim=0)
         weight = samples.weight.repeat_interleave(M, dim=0)
-        total, by_logit = torch.zeros_like(weight[:, 0]), torch.zeros_like(logits)
+        total, by_logit = weight.new_zeros(K), torch.zeros_like(logits)
         for threshold in loss.thresholds:
             # Parameters of a stack of steps have the shape (K, 1).
-            decisions, derivative = loss.step.decide(logits.reshape(K, -1), threshold)
+            decisions, derivative = loss.step.decide(logits.flatten(1), threshold)
             h_not, h = decisions.view(2, K, Q, n)
             counts = [
                 (a * b).sum(1).to("cpu", torch.float64).numpy()
@@ -212,25 +212,9 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
         S = torch.stack((total * share, weight.sum(-1)))
         return S, (by_logit.mul_(share), weight)
 
-    def forward(
+    def arrange(
         self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Loss of a batch.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, Q)
-            Output of the network for each sample and label, before any sigmoid.
-        y : tensor of shape (n, Q)
-            Labels, 0 or 1, of any dtype.
-        sample_weight : tensor of shape (n,), default=None
-            Weights; a sample of weight 2 counts as two.
-
-        Returns
-        -------
-        loss : tensor of shape ()
-            The loss.
-        """
+    ) -> Arranged:
         logits = at_least_single(logits)
         if logits.dim() != 2 or y.shape != logits.shape:
             raise ValueError(
@@ -239,7 +223,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
             )
         weight = None if sample_weight is None else sample_weight.to(logits)
         samples = LabelWeights.of(y.to(logits), weight)
-        return self.apply_steps(logits.T.contiguous()[None], samples).squeeze(0)
+        return self, logits.T.contiguous()[None], samples, ()
 
     def extra_repr(self) -> str:
         return f"average={self.average_over!r}"

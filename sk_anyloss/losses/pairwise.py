@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.losses.base import Factors, Loss
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.metrics import Metric, get_metric, metric_name, ratio
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
@@ -40,12 +41,15 @@ class Pairs(Loss[Tensor, Tensor, Factors]):
         :class:`sk_anyloss.metrics.curves.Curve`.
     steepness : float, default=1
         Factor on the differences of logits.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Notes
     -----
     Time grows with the number of pairs in a batch; memory does not, because they are
-    processed in chunks. Pairs of samples in different batches are not compared, so the
-    loss of an epoch is the mean over its batches, weighted by their positives. The loss
+    processed in chunks. Pairs of samples in different batches or processes are not
+    compared, so the loss of an epoch is the mean over its batches, and that of a batch
+    the mean over the processes, weighted by their positives. The loss
     depends on the order of the logits only, not on a decision threshold.
 
     Examples
@@ -60,9 +64,12 @@ class Pairs(Loss[Tensor, Tensor, Factors]):
     is_additive = False
 
     def __init__(
-        self, metric: str | Metric = "roc_auc", steepness: float = 1.0
+        self,
+        metric: str | Metric = "roc_auc",
+        steepness: float = 1.0,
+        process_group: ProcessGroup = "world",
     ) -> None:
-        super().__init__()
+        super().__init__(process_group=process_group)
         curve = get_metric(metric)
         if not isinstance(curve, Curve):
             raise ValueError(

@@ -21,6 +21,7 @@ from sk_anyloss.losses.cross_entropy import (
     MulticlassMSE,
     WeightedCrossEntropy,
 )
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import Threshold, stack_values
 from sk_anyloss.metrics import ratio
@@ -150,6 +151,8 @@ class WeightedBCE(BCE):
         Weight of the negative and of the positive samples. ``'balanced'`` gives both
         classes of a batch the same total weight, so that the loss is the mean of
         the two classes' means.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -159,8 +162,12 @@ class WeightedBCE(BCE):
     tensor(0.5032)
     """
 
-    def __init__(self, class_weight: str | tuple[float, float] = "balanced") -> None:
-        super().__init__()
+    def __init__(
+        self,
+        class_weight: str | tuple[float, float] = "balanced",
+        process_group: ProcessGroup = "world",
+    ) -> None:
+        super().__init__(process_group=process_group)
         self.pair: tuple[float, float] | None = None
         if not isinstance(class_weight, str) and len(class_weight) == 2:
             negative, positive = class_weight
@@ -209,6 +216,8 @@ class Focal(MeanLoss):
     alpha : float, default=None
         Weight of the positives in (0, 1), the negatives having ``1 - alpha``; None
         gives both classes the same weight.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -218,8 +227,13 @@ class Focal(MeanLoss):
     tensor(0.0867)
     """
 
-    def __init__(self, gamma: float = 2.0, alpha: float | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        gamma: float = 2.0,
+        alpha: float | None = None,
+        process_group: ProcessGroup = "world",
+    ) -> None:
+        super().__init__(process_group=process_group)
         if not 0 <= gamma < math.inf:
             raise ValueError(f"gamma must be at least 0 and finite, got {gamma!r}.")
         if alpha is not None and not 0 < alpha < 1:
@@ -274,6 +288,8 @@ class SurrogateFBeta(MeanLoss):
     rate : float, default=None
         The ratio r. The estimator computes it from the training labels and their
         weights; elsewhere it must be given.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        As for :class:`sk_anyloss.losses.base.Loss`.
 
     Examples
     --------
@@ -283,8 +299,13 @@ class SurrogateFBeta(MeanLoss):
     tensor(0.3466)
     """
 
-    def __init__(self, beta: float = 1.0, rate: float | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        beta: float = 1.0,
+        rate: float | None = None,
+        process_group: ProcessGroup = "world",
+    ) -> None:
+        super().__init__(process_group=process_group)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be positive and finite, got {beta!r}.")
         if rate is not None and not 0 < rate < math.inf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -88,6 +88,7 @@ class Mixture:
                 for i in range(start, stop)
             ]
             self.parts.append((slice(start, stop), stack_losses(own, groups, like)))
+        self.processes = criteria[0].processes
         self.is_additive: bool = all(loss.is_additive for _, loss in self.parts)
 
     def _by_group(self, values: Tensor) -> Tensor:
@@ -105,18 +106,13 @@ class Mixture:
         return Parts(S for S, _ in found), [cache for _, cache in found]
 
     def reduce(self, S: Parts[Any]) -> Parts[Any]:
-        """Add the statistics of other processes, for each kind."""
-        return self._for_each_kind("reduce", S)
+        """Add the statistics of other processes, all kinds in one message."""
+        return self.processes.sum(S, self)
 
     def average(self, S: Parts[Any]) -> Parts[Any]:
         """The statistics at which the gradient is taken, for each kind."""
-        return self._for_each_kind("average", S)
-
-    def _for_each_kind(
-        self, method: Literal["reduce", "average"], S: Parts[Any]
-    ) -> Parts[Any]:
         pairs = zip(self.parts, S, strict=True)
-        return Parts(getattr(loss, method)(part) for (_, loss), part in pairs)
+        return Parts(loss.average(part) for (_, loss), part in pairs)
 
     def value_and_grad(self, S: Parts[Any]) -> tuple[np.ndarray, list[Any]]:
         """Losses of shape (K,), and the gradients by the statistics of each kind."""
@@ -127,6 +123,9 @@ class Mixture:
             losses[:, models] = np.reshape(value, (self.groups, -1))
             grads.append(grad)
         return losses.ravel(), grads
+
+    def __repr__(self) -> str:
+        return f"Mixture({[loss for _, loss in self.parts]})"
 
     def backward(
         self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor

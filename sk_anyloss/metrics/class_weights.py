@@ -172,7 +172,9 @@ class ClassWeights:
         """
         if self.groups == 1:
             return values @ self._columns
-        grouped = values.view(-1, self.groups, values.shape[-2] // self.groups, self.n)
+        # Not -1, which is ambiguous for an empty batch.
+        models, before = values.shape[-2] // self.groups, math.prod(values.shape[:-2])
+        grouped = values.view(before, self.groups, models, self.n)
         sums = torch.stack([value @ self.columns for value in grouped])
         return sums.view(*values.shape[:-1], 2)
 
@@ -246,7 +248,7 @@ class ClassWeights:
         if isinstance(negatives, np.ndarray) or isinstance(positives, np.ndarray):
             factors = np.stack((negatives, positives), axis=-1).clip(-most, most)
             grouped = self.table.new_tensor(factors).view(self.groups, -1, 2)
-            return torch.bmm(grouped, self.table).view(-1, self.n)
+            return torch.bmm(grouped, self.table).flatten(0, 1)
         if not (-most <= negatives <= most and -most <= positives <= most):
             negatives = min(max(negatives, -most), most)
             positives = min(max(positives, -most), most)

@@ -15,12 +15,14 @@ from torch import Tensor
 
 from sk_anyloss._compat import set_training
 from sk_anyloss.losses.base import AnyStatistics, Loss, align
+from sk_anyloss.losses.distributed.processes import Processes, ProcessGroup
 from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, ratio
 from sk_anyloss.metrics.class_weights import AnyWeights
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.data.sparse import SparseStack, sparse_tensor
+from sk_anyloss.training.distributed.synchronization import sum_gradients
 from sk_anyloss.training.network.closed_form import ClosedForm, supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.target_types import TargetType, target_type_of
@@ -42,11 +44,16 @@ class BatchSteps(NeuralNet):
     metric: str | Metric
     threshold: float
     target_type: str | TargetType
+    process_group: ProcessGroup
     criterion_: Any
 
     def initialize(self) -> BatchSteps:
         """Make module, criterion, optimiser and callbacks anew."""
         super().initialize()
+        #: The processes that share a batch; gradients are summed over them.
+        self.processes_ = Processes(self.process_group, gradients="sum")
+        if isinstance(self.criterion_, Loss):
+            self.criterion_.set_processes(self.processes_)
         parameters = inspect.signature(self.module_.forward).parameters
         self.takes_weights_ = "sample_weight" in parameters
         self.device_ = None if self.device is None else torch.device(self.device)
@@ -127,7 +134,10 @@ class BatchSteps(NeuralNet):
             closed_form = self._closed_form()
             closed_form.flat.adopt()  # The optimiser has dropped its gradients.
             with torch.inference_mode(), full_precision(self.device_):
+                if not self.processes_.is_alone():
+                    closed_form.processes = self.processes_
                 value, logits, S = closed_form([self.chunk(X, y)])
+                self.processes_.sum_(closed_form.flat.grads)
             # Copies: the closed form reuses its workspace.
             return {
                 "loss": torch.tensor(value),
@@ -140,6 +150,8 @@ class BatchSteps(NeuralNet):
         loss = self.get_loss(logits, y, X=X, training=True)
         with full_precision(logits.device):  # Autocast is for forward passes only.
             loss.backward()
+        if not self.processes_.is_alone():
+            sum_gradients(self.module_, self.processes_)
         statistics = self._statistics(logits.detach(), y, X)
         return {"loss": loss, "y_pred": logits, "statistics": statistics}
 
@@ -209,7 +221,7 @@ class BatchSteps(NeuralNet):
         y, weight = self._labels(y_true, X)
         target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
-            return self._foreign_loss(y_pred, y, weight)
+            return self._foreign_loss(y_pred, y, weight) * self._share(y)
         samples = target.samples(y, at_least_single(y_pred), weight)
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
             return self.criterion_.apply_steps(target.align(y_pred), samples).squeeze(0)
@@ -221,7 +233,9 @@ class BatchSteps(NeuralNet):
         target = self.resolve_target(_n_outputs(logits), y)
         if not isinstance(self.criterion_, Loss):
             # All that can be summed of a foreign criterion is its mean over the batch.
-            loss = self._foreign_loss(logits, y, weight)
+            loss = logits.new_zeros(())
+            if len(y):
+                loss = self._foreign_loss(logits, y, weight)
             return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
         with full_precision(logits.device):
             samples = target.samples(y, at_least_single(logits), weight)
@@ -234,7 +248,16 @@ class BatchSteps(NeuralNet):
         assert isinstance(S, Tensor)
         return float(ratio(*S.tolist()))
 
+    def _share(self, y: Tensor) -> float:
+        """Part of this process in the mean over the samples of all of them."""
+        if self.processes_.is_alone():
+            return 1.0
+        n = self.processes_.sum(torch.tensor([len(y)])).item()
+        return len(y) / max(n, 1)
+
     def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+        if not len(y):  # The mean over no samples is not a number.
+            return logits.sum()
         target = self.resolve_target(_n_outputs(logits), y)
         if target.name == "binary":
             logits, y, weight = align(logits, y, weight)

@@ -61,7 +61,8 @@ class QuietPrintLog(PrintLog):
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: object) -> None:
         """Print a line, if the net is verbose or the log goes elsewhere."""
-        if net.verbose or self.sink is not print:
+        is_first = getattr(net, "processes_", None) is None or not net.processes_.rank
+        if is_first and (net.verbose or self.sink is not print):
             super().on_epoch_end(net, **kwargs)
 
 

@@ -77,8 +77,14 @@ class EpochSteps(BatchSteps):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name]
         if whole is not None:
+            gathered = self.processes_.gather(whole)
+            whole = [batch for own in gathered for batch in own]
             self.record_epoch(prefix, len(iterator), *self._loss_and_score(whole))
             return
+        if not self.processes_.is_alone():
+            totals = {
+                name: self.processes_.sum(value, name) for name, value in totals.items()
+            }
         score: float | None = None
         if "counts" in totals:
             assert self.target_ is not None  # Known since the first batch.

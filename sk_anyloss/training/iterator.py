@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ from scipy.sparse import issparse
 from skorch.dataset import Dataset
 from skorch.utils import multi_indexing
 from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, RandomSampler, Sampler, SequentialSampler
 
 from sk_anyloss.training.data.batches import (
+    Part,
     batch_bounds,
+    own_bounds,
     resolve_batch_size,
     stratified_order,
 )
@@ -67,13 +68,25 @@ class Batches:
         keep_sparse: bool = False,
     ) -> None:
         self.dataset = dataset
-        self.batch_size = resolve_batch_size(batch_size, len(dataset))
+        self._given_size = batch_size
+        self.set_total(len(dataset))
         self.rng = rng
         self.keep_sparse = keep_sparse
+        #: Number of this process, and of all: it has its part of every batch.
+        self.part: Part = (0, 1)
         self._stacked: StackedBatches | None = None
 
+    def set_total(self, n: int) -> None:
+        """Make as many batches as n samples have, in all processes together."""
+        self.batch_size = resolve_batch_size(self._given_size, n)
+        self._n_batches = math.ceil(n / self.batch_size)
+
+    def spread(self, rank: int, size: int) -> None:
+        """Give a part of every batch only: that of one process among several."""
+        self.part, self._stacked = (rank, size), None
+
     def __len__(self) -> int:
-        return math.ceil(len(self.dataset) / self.batch_size)
+        return self._n_batches
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         if not isinstance(self.dataset, Dataset):
@@ -81,7 +94,9 @@ class Batches:
             return
         data, n, n_batches = self.dataset, len(self.dataset), len(self)
         order = None if n_batches == 1 else self._order(data.y, n)
-        for start, stop in pairwise(batch_bounds(n, n_batches)):
+        if n_batches == 1 and self.part[1] > 1 and data.y is not None:
+            order = stratified_order(np.asarray(data.y), np.random.default_rng(0))
+        for start, stop in own_bounds(batch_bounds(n, n_batches), self.part):
             index = slice(start, stop) if order is None else order[start:stop]
             labels = torch.zeros(1) if data.y is None else self._take(data.y, index)
             yield self._samples(data, index), labels
@@ -124,12 +139,17 @@ class Batches:
         generator = torch.Generator()
         if self.rng is not None:
             generator.manual_seed(int(self.rng.integers(2**63)))
-        yield from DataLoader(
-            self.dataset,
-            batch_size=self.batch_size,
-            shuffle=self.rng is not None,
-            generator=generator,
-        )
+        n, size = len(self.dataset), self.batch_size
+        bounds = [*range(0, n, size), n]
+        if len(bounds) != len(self) + 1:  # Other processes have other samples.
+            bounds = batch_bounds(n, len(self))
+        own = own_bounds(bounds, self.part)
+        shuffled = RandomSampler(self.dataset, generator=generator)
+        sampler = SequentialSampler(self.dataset) if self.rng is None else shuffled
+        batches: Any = _InBounds(sampler, own)
+        loader = DataLoader(self.dataset, batch_sampler=batches, generator=generator)
+        for (start, stop), batch in zip(own, loader, strict=True):
+            yield batch if start < stop else _emptied(batch)
 
     def stacked(
         self, module: MLP, device: torch.device | None
@@ -168,8 +188,34 @@ class Batches:
                 dtype,
                 device,
                 max(module.widths[-1], 2),
+                self.part,
             )
         return self._stacked
+
+
+class _InBounds:
+    """Positions of the samples of each batch; for an empty one, those of one sample."""
+
+    def __init__(
+        self, sampler: Sampler[int], bounds: Sequence[tuple[int, int]]
+    ) -> None:
+        self.sampler, self.bounds = sampler, bounds
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = list(self.sampler)
+        return (order[start:stop] or order[:1] for start, stop in self.bounds)
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+
+def _emptied(batch: Any) -> Any:
+    """The form of a batch without its samples."""
+    if isinstance(batch, dict):
+        return {key: _emptied(value) for key, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(_emptied(value) for value in batch)
+    return batch[:0]
 
 
 def _source_of(

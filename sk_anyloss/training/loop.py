@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.precision import full_precision
 from sk_anyloss.training.data.batches import Chunk
+from sk_anyloss.training.distributed.synchronization import average_buffers, spread
 from sk_anyloss.training.network.closed_form import ClosedForm
 from sk_anyloss.training.network.stacked_parameters import get_stepper
 
@@ -49,7 +50,9 @@ class Run:
     ) -> None:
         self.net, self.fit_params = net, fit_params or {}
         self.datasets = {"dataset_train": train, "dataset_valid": valid}
-        self.valid = None if valid is None else net.get_iterator(valid, training=False)
+        self.valid = None
+        if valid is not None:
+            self.valid = spread(net, net.get_iterator(valid, training=False), False)
         self.is_stopped = False
         self._final: dict[str, Tensor] | None = None
 
@@ -63,6 +66,8 @@ class Run:
         if self.is_stopped:
             return
         net = self.net
+        if not net.processes_.is_alone():
+            average_buffers(net.module_, net.processes_)
         if self.valid is not None:
             net.run_single_epoch(
                 self.valid, False, "valid", net.validation_step, **self.fit_params
@@ -155,15 +160,21 @@ class Lockstep:
     def train_epoch(self) -> None:
         """Take a step for every batch, and record the loss of the summed statistics."""
         closed_form, step = self.closed_form, self.stepper.step
+        processes = self.runs[0].net.processes_
+        is_alone, gradients = processes.is_alone(), closed_form.flat.grads
+        closed_form.processes = None if is_alone else processes
         device = closed_form.flat.values.device
         total: Any = None
         with torch.inference_mode(), full_precision(device):
             self.stepper.begin()
             for batch in self.batches:
                 last, _, S = closed_form(batch)
+                if not is_alone:
+                    processes.sum_(gradients)
                 step()
                 total = S if total is None else total + S
-            loss = closed_form.criterion.value_and_grad(total)[0]
+            criterion = closed_form.criterion
+            loss = criterion.value_and_grad(criterion.reduce(total))[0]
         losses, last_losses = np.atleast_1d(loss).tolist(), np.atleast_1d(last).tolist()
         for run, loss, last in zip(self.runs, losses, last_losses, strict=True):
             if not run.is_stopped:
@@ -193,7 +204,7 @@ class StepByStep:
     def __init__(self, run: Run) -> None:
         self.run, net = run, run.net
         train: Any = run.datasets["dataset_train"]
-        self.iterator = net.get_iterator(train, training=True)
+        self.iterator = spread(net, net.get_iterator(train, training=True), True)
         self.is_observed = net.is_observed()
         self.lockstep: Lockstep | None = None
 

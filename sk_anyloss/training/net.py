@@ -23,6 +23,7 @@ from torch.utils.data import Dataset
 
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.metrics import Metric
 from sk_anyloss.training.batch_steps import Input
 from sk_anyloss.training.callbacks import QuietPrintLog
@@ -30,6 +31,8 @@ from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.data.dataset import SubsetDataset
 from sk_anyloss.training.data.source import Source
 from sk_anyloss.training.data.sparse import can_fold, chunk_samples, is_thin
+from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+from sk_anyloss.training.distributed.synchronization import start_together
 from sk_anyloss.training.epoch_steps import EpochSteps
 from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
@@ -108,6 +111,13 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         What the logits stand for: ``'binary'``, ``'multiclass'`` or
         ``'multilabel-indicator'``; by default, what their shape and that of the labels
         say.
+    process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
+        The processes that train together, once :mod:`torch.distributed` is initialised:
+        each has a stratified part of every batch, and the training is that of one
+        process. None trains in this process alone.
+    sharded : bool, default=False
+        Whether ``fit`` is given, in each of several processes, samples of its own
+        instead of all samples; ``batch_size`` is that of all processes together.
     random_state : int or None, default=None
         Seed of the order of samples. The module's own initial weights come from
         wherever the module takes them.
@@ -145,6 +155,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         iterator_valid: Callable[..., Iterable[Any]] = Batches,
         train_split: Callable[..., Any] | None = None,
         target_type: str | TargetType = "auto",
+        process_group: ProcessGroup = "world",
+        sharded: bool = False,
         random_state: int | None = None,
         verbose: int = 0,
         **kwargs: Any,
@@ -165,6 +177,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.metric = metric
         self.threshold = threshold
         self.target_type = target_type
+        self.process_group = process_group
+        self.sharded = sharded
         self.random_state = random_state
 
     def get_default_callbacks(self) -> list[tuple[str, Any]]:
@@ -297,7 +311,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         X = _with_weights(X, sample_weight)
         super().fit(X, y)
         self._reset_loss()
-        if not self.interrupted_:
+        if not self.interrupted_ and not self.processes_.rank:
             self._warn_if_constant(X, y)
         return self
 
@@ -384,6 +398,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         """
         self.metric, self.threshold = metric, threshold
         self.criterion = self.criterion_ = criterion.to(self.device)
+        if isinstance(criterion, Loss):
+            criterion.set_processes(self.processes_)
         self.closed_form_supported_ = supports(self.module_, criterion)
 
     def _decide(self, logits: np.ndarray) -> np.ndarray:
@@ -407,14 +423,19 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         train, valid = self.get_split_datasets(X, y, **fit_params)
         if self.target_ is None and type(self.module_) is MLP:
             self.resolve_target(self.module_.widths[-1], getattr(train, "y", None))
+        if not self.processes_.is_alone():
+            start_together(self, train)
         run = Run(self, train, valid, fit_params)
         gradients = StepByStep(run)
         self.stopped_ = self.interrupted_ = False
+        epochs = self.max_epochs if epochs is None else epochs
+        for _, callback in self.callbacks_:
+            if isinstance(callback, ResumableCheckpoint):
+                epochs -= callback.restore(self)
         with self._threads():
             try:
-                run_epochs(
-                    [run], gradients, self.max_epochs if epochs is None else epochs
-                )
+                run_epochs([run], gradients, epochs)
+                self.processes_.barrier()  # The first one has written its files.
             except KeyboardInterrupt:
                 self.interrupted_ = not self.stopped_
                 if self.interrupted_:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from torch import Tensor
@@ -15,10 +17,15 @@ from sk_anyloss.training.data.strata import strata
 
 __all__ = [
     "Chunk",
+    "Part",
     "batch_bounds",
+    "own_bounds",
     "resolve_batch_size",
     "stratified_order",
 ]
+
+#: Number of a process, and of all processes that share the samples.
+Part: TypeAlias = tuple[int, int]
 
 #: Up to this many samples, ``batch_size='auto'`` trains on all of them at once.
 FULL_BATCH_SAMPLES = 64
@@ -114,6 +121,35 @@ def batch_bounds(n: int, n_batches: int) -> list[int]:
     [0, 3, 6, 10]
     """
     return np.linspace(0, n, n_batches + 1).astype(int).tolist()
+
+
+def own_bounds(bounds: list[int], part: Part) -> list[tuple[int, int]]:
+    """Where the part of one process begins and ends in every batch.
+
+    Parameters
+    ----------
+    bounds : list of int
+        Those of the batches.
+    part : tuple of two ints
+        Number of the process, and of all processes.
+
+    Returns
+    -------
+    bounds : list of tuples
+        A run of consecutive samples of each batch, which is as stratified as the batch
+        is; the parts of all processes make up the batch.
+
+    Examples
+    --------
+    >>> from sk_anyloss.training.data.batches import own_bounds
+    >>> own_bounds([0, 5, 10], (0, 2)), own_bounds([0, 5, 10], (1, 2))
+    ([(0, 2), (5, 7)], [(2, 5), (7, 10)])
+    """
+    rank, size = part
+    return [
+        (a + (b - a) * rank // size, a + (b - a) * (rank + 1) // size)
+        for a, b in pairwise(bounds)
+    ]
 
 
 def stratified_order(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -12,7 +12,13 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights, LabelWeights
-from sk_anyloss.training.data.batches import Chunk, batch_bounds, stratified_order
+from sk_anyloss.training.data.batches import (
+    Chunk,
+    Part,
+    batch_bounds,
+    own_bounds,
+    stratified_order,
+)
 from sk_anyloss.training.data.source import Index, Matrix, Source, as_source, as_tensor
 from sk_anyloss.training.data.sparse import SparseStack, can_fold
 
@@ -92,6 +98,9 @@ class StackedBatches:
         Where to compute.
     n_classes : int, default=2
         Number of classes; not used if samples have several labels.
+    part : tuple of two ints, default=(0, 1)
+        Number of this process, and of all processes that share one group of samples:
+        it has its part of every batch.
 
     Examples
     --------
@@ -113,6 +122,7 @@ class StackedBatches:
         dtype: torch.dtype,
         device: torch.device | None = None,
         n_classes: int = 2,
+        part: Part = (0, 1),
     ) -> None:
         self.source, self.groups, self.n_batches = as_source(X), list(groups), n_batches
         self.bin_features = groups[0].bin_features
@@ -143,12 +153,23 @@ class StackedBatches:
         self.mean = _stack_known([group.mean for group in groups])
         self.scale = _stack_known([group.scale for group in groups])
         self.order: np.ndarray | None = None
+        bounds = np.array([batch_bounds(size, n_batches) for size in sizes])
+        #: Where the samples of this process lie in the order of all samples.
+        self.own: np.ndarray | None = None
+        if part[1] > 1:
+            ranges = own_bounds(bounds[0].tolist(), part)
+            self.own = np.concatenate([np.arange(a, b) for a, b in ranges])
+            bounds = np.cumsum([[0, *(b - a for a, b in ranges)]], axis=1)
+            first = np.arange(sizes[0])
+            if n_batches == 1:
+                first = stratified_order(groups[0].target, np.random.default_rng(0))
+            self.order = first[self.own]
         on_cpu = torch.device(device or "cpu").type == "cpu"
         folded = self.bin_features is None and can_fold(self.mean, self.scale)
         self.stays_sparse = folded and on_cpu and self.source.is_thin
         held = 0 if self.stays_sparse else d  # Numbers of a sample that are held.
         self.plan = _plan(
-            np.array([batch_bounds(size, n_batches) for size in sizes]),
+            bounds,
             self.starts,
             # A batch that stays sparse is gathered by itself.
             in_block=1 if self.stays_sparse else max(1, BLOCK_SIZE // (G * d)),
@@ -196,6 +217,8 @@ class StackedBatches:
             for start, order in zip(self.starts[1:], orders[1:], strict=True):
                 order += start
             self.order, self.filled = _join(orders), None
+            if self.own is not None:
+                self.order = self.order[self.own]
 
     def _within(self, stop: int) -> tuple[Tensor, Tensor, Tensor]:
         """Buffers for the samples, the weights and the labels of a block."""
@@ -223,13 +246,15 @@ class StackedBatches:
         self._fill_samples(places if self.index is None else self.index[places], X)
         weight: Tensor | float = 1.0
         if self.weight is not None:
-            weight = _take(self.weight, places).view(len(labels), -1).to(labels.device)
+            shape = len(labels), labels.shape[-1]
+            weight = _take(self.weight, places).view(shape).to(labels.device)
         target = _take(self.target, places)
         if self.n_labels is None:
             labels.copy_(target.view(labels.shape))
             _fill_table(table, labels, weight)
         else:
-            labels.copy_(target.view(len(labels), -1, self.n_labels).mT)
+            shape = len(labels), labels.shape[-1]
+            labels.copy_(target.view(*shape, self.n_labels).mT)
             by_label = weight[:, None] if isinstance(weight, Tensor) else weight
             _fill_table(table.transpose(1, 2), labels, by_label)
         if block.padding is not None:

@@ -115,6 +115,8 @@ class ClosedForm(Layers):
         if len(batch) > 1:
             return self._in_chunks(batch)
         chunk = batch[0]
+        if self.processes is not None:
+            self.weigh(_weight(chunk))
         spaces = self.forward(chunk, self.normalize)
         logits = spaces[-1].logits
         S, cache = self.criterion.statistics(logits, chunk.classes)
@@ -137,7 +139,8 @@ class ClosedForm(Layers):
         the norms' own gradients, from the top layer down; and in a last pass the rest.
         """
         norms = [layer.norm for layer in self.layers if layer.norm is not None]
-        whole = sum(_weight(chunk) for chunk in batch)
+        weights: Any = sum(_weight(chunk) for chunk in batch)
+        whole = self.weigh(weights)
         for norm in norms:
             self._norm_statistics(batch, norm)
 
@@ -171,7 +174,10 @@ class ClosedForm(Layers):
             norm.gamma_grad.zero_()
             norm.beta_grad.zero_()
             backward(norm)
+            self.gather_norm_gradient(norm)
         backward(None)
+        for norm in norms:
+            self.part_norm_gradient(norm)
         return loss, self._workspaces[batch[-1].n][-1].logits, S
 
     def _loss_in_chunks(
@@ -223,7 +229,9 @@ class ClosedForm(Layers):
 
         for chunk in batch:
             self.forward(chunk, normalize)
-        norm.mean, norm.var = mean, squares / seen
+        norm.mean = self.over_processes(mean)
+        step = mean - norm.mean
+        norm.var = self.over_processes(squares / seen + step * step)
 
 
 def _weight(chunk: Chunk) -> Tensor:

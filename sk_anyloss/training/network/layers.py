@@ -6,11 +6,13 @@ all networks that look at the same samples are one product of matrices.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from sk_anyloss.losses.distributed.processes import Processes
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.network.mlp import ACTIVATIONS, MLP, WeightedBatchNorm
 from sk_anyloss.training.network.stacked_parameters import FlatModules
@@ -93,10 +95,12 @@ class Workspace:
         shape = (layer.models, layer.width, n)
         size = layer.models * layer.width * n
         z, g, *others = (part[:size].view(shape) for part in buffers)
-        by_product = (*layer.lead, -1, n)
+        # Not -1, which is ambiguous for an empty batch.
+        rows = layer.models * layer.width
+        by_product = (*layer.lead, rows // math.prod(layer.lead), n)
         self.z, self.z_product = z, z.view(by_product)
         self.g, self.g_product = g, g.view(by_product)
-        by_group = (layer.groups, -1, n)
+        by_group = (layer.groups, rows // layer.groups, n)
         self.z_group, self.g_group = z.view(by_group), g.view(by_group)
         if others:
             self.out, self.scratch, *normal = others
@@ -145,12 +149,16 @@ class Layers:
         self.layers = [
             Layer(self.flat, i, n_groups, norms[i]) for i in range(len(first.layers))
         ]
+        #: Those that have the other samples of a batch; None if there are no others.
+        self.processes: Processes | None = None
+        #: Part of the samples of this process in the weight of the batch, (G, 1, 1).
+        self.fraction: Tensor | None = None
         self._buffers: list[Tensor] = []
         self._workspaces: dict[int, list[Workspace]] = {}
 
     def _make_workspaces(self, n: int) -> list[Workspace]:
         """Workspaces of all layers, for n samples."""
-        if n > max(self._workspaces, default=0):
+        if n > max(self._workspaces, default=-1):
             # Fewer samples then share the same buffers.
             self._workspaces.clear()
             self._buffers = [
@@ -183,13 +191,30 @@ class Layers:
     def normalize(self, space: Workspace, chunk: Chunk) -> None:
         """Batch-normalise a layer by mean and variance of the chunk."""
         norm, share = space.known_norm, chunk.classes.share()
-        norm.mean = torch.bmm(space.z_group, share)
+        norm.mean = self.over_processes(torch.bmm(space.z_group, share))
         torch.sub(space.z_group, norm.mean, out=space.normal)
         torch.mul(space.normal, space.normal, out=space.scratch_group)
-        norm.var = torch.bmm(space.scratch_group, share)
-        if chunk.n > 1:  # One sample has no variance.
+        norm.var = self.over_processes(torch.bmm(space.scratch_group, share))
+        if chunk.n > 1 or self.processes is not None:  # One sample has no variance.
             norm.update_running()
         self._scale(space)
+
+    def over_processes(self, mean: Tensor) -> Tensor:
+        """The mean over the samples of all processes, from that over the own ones."""
+        if self.processes is None or self.fraction is None:
+            return mean
+        mean = mean * self.fraction
+        self.processes.sum_(mean)
+        return mean
+
+    def weigh(self, own: Tensor) -> Tensor:
+        """Total weight of a batch in all processes, given that of the own samples."""
+        if self.processes is None:
+            return own
+        whole = own.clone()
+        self.processes.sum_(whole)
+        self.fraction = own / whole.clamp(min=torch.finfo(whole.dtype).tiny)
+        return whole
 
     def _scale(self, space: Workspace) -> None:
         norm = space.known_norm
@@ -243,8 +268,28 @@ class Layers:
     def norm_gradient(self, space: Workspace, chunk: Chunk) -> None:
         """Gradients of the parameters and by the input of a norm."""
         self.sum_norm_gradient(space, accumulate=False)
+        if self.processes is not None and self.fraction is not None:
+            self.gather_norm_gradient(space.known_norm)
+            self.through_norm(space, chunk.classes.share() * self.fraction)
+            self.part_norm_gradient(space.known_norm)
+            return
         even = chunk.classes.even_share
         self.through_norm(space, chunk.classes.share() if even is None else even)
+
+    def gather_norm_gradient(self, norm: Norm) -> None:
+        """Sum the gradients of a norm's parameters over the processes, if there are."""
+        if self.processes is not None:
+            both = torch.cat((norm.gamma_grad, norm.beta_grad))
+            self.processes.sum_(both)
+            gamma_grad, beta_grad = both.chunk(2)
+            norm.gamma_grad.copy_(gamma_grad)
+            norm.beta_grad.copy_(beta_grad)
+
+    def part_norm_gradient(self, norm: Norm) -> None:
+        """Leave an equal part of them, since all gradients are summed afterwards."""
+        if self.processes is not None:
+            norm.gamma_grad.div_(self.processes.size)
+            norm.beta_grad.div_(self.processes.size)
 
     def sum_norm_gradient(self, space: Workspace, accumulate: bool) -> None:
         """Gradients of the parameters of a norm: sums over the samples."""

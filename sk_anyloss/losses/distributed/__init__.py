@@ -1,0 +1,1 @@
+"""Batches that are spread over several processes, or that come in parts."""

@@ -1,0 +1,1 @@
+"""Training in several processes, and training that can be resumed."""

@@ -1,0 +1,158 @@
+"""A checkpoint from which a training continues as if it had not been interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from skorch.callbacks import Callback
+
+from sk_anyloss.training.callbacks import StopOnScore
+
+__all__ = ["ResumableCheckpoint"]
+
+#: What is written; a reader refuses other versions.
+FORMAT = 1
+
+
+class ResumableCheckpoint(Callback):
+    """Save a training after every epoch, and resume it where the file exists.
+
+    Weights, state of the optimiser, history, order of the samples, moving average of
+    the loss and state of early stopping are saved in one file, which is replaced as a
+    whole: whoever reads it finds a complete epoch. A net with this callback that is
+    fitted again, on the same data, continues after that epoch and ends where it
+    would have ended without an interruption. In several processes, the first one
+    writes and reads it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Remove it to start anew.
+    every : int, default=1
+        Number of epochs between two checkpoints.
+
+    Notes
+    -----
+    It comes last in the list of callbacks, so that it sees what the others have done.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from sk_anyloss import AnyLossNet
+    >>> from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+    >>> X = np.random.default_rng(0).normal(size=(99, 2)).astype("float32")
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> saved = ResumableCheckpoint(Path(folder.name) / "net.pt")
+    >>> net = AnyLossNet(nn.Linear(2, 1), max_epochs=3, callbacks=[saved])
+    >>> len(net.fit(X, y).history), len(net.set_params(max_epochs=5).fit(X, y).history)
+    (3, 5)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path, every: int = 1) -> None:
+        self.path = path
+        self.every = every
+
+    def restore(self, net: Any) -> int:
+        """Load the checkpoint, if there is one.
+
+        Parameters
+        ----------
+        net : AnyLossNet
+            The net, about to be trained.
+
+        Returns
+        -------
+        epochs : int
+            How many epochs lie behind; ``max_epochs`` if the training was stopped.
+        """
+        state = net.processes_.from_first(None if net.processes_.rank else self._read())
+        if state is None:
+            return 0
+        try:
+            net.module_.load_state_dict(state["module"])
+            net.optimizer_.load_state_dict(state["optimizer"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise ValueError(
+                f"The checkpoint {self.path} is one of another net or optimiser; "
+                f"remove it, or give another path. {error}"
+            ) from error
+        net.rng_.bit_generator.state = json.loads(state["rng"])
+        net.history[:] = json.loads(state["history"])
+        if state["moving_average"] is not None:
+            net.criterion_.moving_average = state["moving_average"]
+        for callback, own in zip(_stopping(net), state["stopping"], strict=False):
+            for name, value in own.items():
+                setattr(callback, name, value)
+        return net.max_epochs if state["is_stopped"] else int(state["epoch"])
+
+    def _read(self) -> dict[str, Any] | None:
+        if not Path(self.path).exists():
+            return None
+        try:
+            state = torch.load(self.path, map_location="cpu", weights_only=True)
+            version = state["format"]
+        except Exception as error:
+            raise ValueError(
+                f"{self.path} is no checkpoint of a training, or is damaged; remove it "
+                f"to start anew. {type(error).__name__}: {error}"
+            ) from error
+        if version != FORMAT:
+            raise ValueError(
+                f"The checkpoint {self.path} has format {version}, this version reads "
+                f"{FORMAT}; remove it to start anew."
+            )
+        return state
+
+    def on_epoch_end(self, net: Any, **kwargs: object) -> None:
+        """Save the epoch."""
+        epoch = len(net.history)
+        if epoch % self.every == 0:
+            self._save(net, is_stopped=False)
+
+    def on_train_end(self, net: Any, **kwargs: object) -> None:
+        """Save what the training ended with."""
+        if net.stopped_ and not net.interrupted_:
+            self._save(net, is_stopped=True)
+
+    def _save(self, net: Any, is_stopped: bool) -> None:
+        if net.processes_.rank:
+            return
+        history = [
+            {key: value for key, value in epoch.items() if key != "batches"}
+            | {"batches": []}
+            for epoch in net.history.to_list()
+        ]
+        state = {
+            "format": FORMAT,
+            "epoch": len(history),
+            "is_stopped": is_stopped,
+            "module": net.module_.state_dict(),
+            "optimizer": net.optimizer_.state_dict(),
+            "rng": json.dumps(net.rng_.bit_generator.state),
+            "history": json.dumps(history),
+            "moving_average": getattr(net.criterion_, "moving_average", None),
+            "stopping": [_learned(callback) for callback in _stopping(net)],
+        }
+        path = Path(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(path.name + ".tmp")
+        torch.save(state, unfinished)
+        os.replace(unfinished, path)
+
+
+def _learned(callback: StopOnScore) -> dict[str, Any]:
+    """Attributes that are not parameters."""
+    return {key: value for key, value in vars(callback).items() if key[-1] == "_"}
+
+
+def _stopping(net: Any) -> list[StopOnScore]:
+    return [own for _, own in net.callbacks_ if isinstance(own, StopOnScore)]

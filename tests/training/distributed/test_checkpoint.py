@@ -1,0 +1,59 @@
+"""A training that was interrupted ends where it would have ended."""
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from sk_anyloss.training.callbacks import StopOnScore
+from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+from tests.training.distributed import cases
+
+
+class Failing(Callback):
+    """Fail at the end of an epoch, before it is saved."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_epoch_end(self, net, **kwargs):
+        if len(net.history) == self.epoch:
+            raise OSError("no space left")
+
+
+def options_of(name):
+    own = cases.CASES[name][2].get("callbacks", [])
+    return [StopOnScore(callback.patience) for callback in own]
+
+
+@pytest.mark.parametrize(
+    "name", ["closed form", "autograd, classes", "moving average", "early stopping"]
+)
+def test_a_resumed_training_is_the_same(tmp_path, name):
+    expected = cases.trained(name)
+    saved = ResumableCheckpoint(tmp_path / "new folder" / "net.pt")
+    with pytest.raises(OSError, match="no space"):
+        cases.trained(name, callbacks=[*options_of(name), Failing(3), saved])
+    for _ in range(2):  # The second time, nothing is left to be trained.
+        found = cases.trained(name, callbacks=[*options_of(name), saved])
+        for own, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
+    assert [path.name for path in saved.path.parent.iterdir()] == ["net.pt"]
+
+
+def test_checkpoints_may_be_some_epochs_apart(tmp_path):
+    saved = ResumableCheckpoint(tmp_path / "net.pt", every=2)
+    with pytest.raises(OSError, match="no space"):
+        cases.trained("autograd", callbacks=[Failing(4), saved])
+    assert torch.load(saved.path, weights_only=True)["epoch"] == 2
+
+
+def test_a_file_that_does_not_fit_is_an_error_that_names_it(tmp_path):
+    saved = ResumableCheckpoint(tmp_path / "net.pt")
+    saved.path.write_bytes(b"something else")
+    with pytest.raises(ValueError, match=r"net\.pt is no checkpoint.*remove it"):
+        cases.trained("closed form", callbacks=[saved])
+    saved.path.unlink()
+    cases.trained("closed form", callbacks=[saved])
+    with pytest.raises(ValueError, match=r"net\.pt is one of another net"):
+        cases.trained("autograd", callbacks=[saved])

@@ -1,0 +1,126 @@
+"""A net in several processes trains as in one."""
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+from skorch.callbacks import Checkpoint
+
+from tests.processes import run_in_processes
+from tests.training.distributed import cases
+
+pytestmark = pytest.mark.skipif(
+    not dist.is_available() or not dist.is_gloo_available(),
+    reason="torch was built without gloo",
+)
+
+
+def _all_cases(rank, size):
+    torch.manual_seed(rank)
+    found = {name: cases.trained(name) for name in cases.CASES}
+    found["sparse"] = cases.trained_sparse()
+    # Weights and order come from the first process.
+    torch.manual_seed(rank)
+    module = torch.nn.Linear(6, 1).double()
+    found["seeds"] = cases.trained("autograd", module=module, random_state=None)
+    return found
+
+
+@pytest.fixture(scope="module", params=[2, 4], ids="{} processes".format)
+def results(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nets")
+    return run_in_processes(request.param, _all_cases, folder=folder)
+
+
+def assert_same(found, expected):
+    for own, other in zip(found[:2], expected[:2], strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found[2], expected[2])
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_a_training_is_that_of_one_process(results, name):
+    expected = cases.trained(name)
+    assert len(set(expected[0][:, 0])) > 1  # It learns.
+    for found in results:
+        assert_same(found[name], expected)
+
+
+def test_sparse_samples_are_spread_as_well(results):
+    for found in results:
+        assert_same(found["sparse"], cases.trained_sparse())
+
+
+def test_weights_and_order_come_from_the_first_process(results):
+    for found in results[1:]:
+        for own, first in zip(found["seeds"], results[0]["seeds"], strict=True):
+            np.testing.assert_array_equal(own, first)
+
+
+def _with_own_samples(rank, size):
+    X, y, weight = cases.samples()
+    own = slice(0, 50) if rank == 0 else slice(50, None)
+    options = {"sharded": True, "max_epochs": 8}
+    full = cases.build("closed form", batch_size=1.0, **options)
+    full.fit(X[own], y[own], sample_weight=weight[own])
+    several = cases.build("autograd", batch_size=60, **options)
+    several.fit(X[own], y[own], sample_weight=weight[own])
+    return cases.summary(full, X), cases.summary(several, X), len(several.history)
+
+
+def test_processes_may_have_samples_of_their_own(tmp_path):
+    results = run_in_processes(2, _with_own_samples, folder=tmp_path)
+    expected = cases.trained("closed form, full batch", max_epochs=8)
+    for full, several, n_epochs in results:
+        assert_same(full, expected)
+        assert n_epochs == 8
+        np.testing.assert_array_equal(several[1], results[0][1][1])
+
+
+def _with_checkpoint(rank, size, folder):
+    checkpoint = Checkpoint(None, dirname=f"{folder}/{rank}")
+    lines = []
+    net = cases.build(
+        "closed form", callbacks=[checkpoint], callbacks__print_log__sink=lines.append
+    )
+    net.fit(*cases.samples()[:2])
+    return len(lines)
+
+
+def test_the_first_process_prints_and_writes_the_checkpoints(tmp_path):
+    found = run_in_processes(2, _with_checkpoint, tmp_path, folder=tmp_path / "store")
+    assert found[0] > 0
+    assert found[1] == 0
+    assert (tmp_path / "0" / "params.pt").exists()
+    assert not (tmp_path / "1" / "params.pt").exists()
+
+
+def _mistakes(rank, size):
+    X, y, _ = cases.samples()
+    messages = []
+    for changed, data in [
+        ({"metric": "mcc" if rank else "f1"}, (X, y)),
+        ({"batch_size": 20 + rank}, (X, y)),
+        ({}, (X[rank:], y[rank:])),
+        ({}, (X, np.roll(y, rank))),
+        ({"module": cases.mlp(1 + rank)}, (X, y)),
+    ]:
+        with pytest.raises(ValueError, match="Processes have different") as error:
+            cases.build("closed form", **changed).fit(*data)
+        messages.append(str(error.value))
+    # By itself, each trains on what it likes.
+    cases.build("closed form", process_group=None).fit(X[rank:], y[rank:])
+    return messages
+
+
+def test_processes_that_do_not_train_the_same_are_an_error_in_all(tmp_path):
+    first, second = run_in_processes(2, _mistakes, folder=tmp_path)
+    assert first == second
+    metric, size, samples, labels, module = first
+    assert "metric='f1'" in metric
+    assert "metric='mcc'" in metric
+    assert "batch_size=21" in size
+    assert "120 samples" in samples
+    assert "119 samples" in samples
+    assert "sharded=True" in labels
+    assert "parameters=" in module

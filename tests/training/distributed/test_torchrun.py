@@ -1,0 +1,90 @@
+"""Training with torchrun: a worker that dies ends the job, which can be resumed."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch.distributed as dist
+
+from tests.training.distributed import cases
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not dist.is_available() or not dist.is_gloo_available(),
+    reason="signals and gloo on the loopback interface",
+)
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np
+import torch
+from skorch.callbacks import Callback
+from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+from tests.training.distributed import cases
+
+torch.distributed.init_process_group("gloo")
+rank = torch.distributed.get_rank()
+
+
+class Killed(Callback):
+    def on_epoch_end(self, net, **kwargs):
+        is_first_run = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+        if rank == 1 and len(net.history) == 3 and is_first_run:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+callbacks = [ResumableCheckpoint("net.pt")]
+if "kill" in sys.argv:
+    callbacks.insert(0, Killed())
+figures, weights, decisions = cases.trained("closed form", callbacks=callbacks)
+np.savez(f"found{rank}.npz", figures, weights, decisions)
+torch.distributed.destroy_process_group()
+"""
+
+
+def torchrun(folder, *args, max_restarts=0):
+    (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node=2", f"--max-restarts={max_restarts}", "train.py"]
+    return subprocess.run(
+        [*command, *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={
+            **os.environ,
+            "PYTHONPATH": root,
+            "OMP_NUM_THREADS": "1",
+            "GLOO_SOCKET_IFNAME": "lo",
+        },
+        check=False,
+    )
+
+
+def assert_trained(folder):
+    expected = cases.trained("closed form")
+    for rank in range(2):
+        with np.load(folder / f"found{rank}.npz") as found:
+            for own, other in zip(found.values(), expected, strict=True):
+                np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-9)
+
+
+def test_a_killed_worker_ends_the_job_with_a_message_and_the_next_job_resumes(tmp_path):
+    failed = torchrun(tmp_path, "kill")
+    assert failed.returncode != 0
+    assert "SIGKILL" in failed.stderr
+    assert (tmp_path / "net.pt").exists()
+    assert not (tmp_path / "found0.npz").exists()
+    done = torchrun(tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert_trained(tmp_path)
+
+
+def test_an_elastic_restart_resumes_by_itself(tmp_path):
+    # More than one, since gloo does not always connect on a loaded machine.
+    done = torchrun(tmp_path, "kill", max_restarts=3)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert_trained(tmp_path)
