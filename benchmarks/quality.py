@@ -11,7 +11,10 @@ metric are fitted once for all metrics. Printed for each metric: mean score, mea
 the Bayesian sign test of AnyLossClassifierCV against each method (region of practical
 equivalence 0.01), the time of a fit, and the data sets with the largest losses. An
 interrupted run resumes. ``--times`` measures only the time of a fit of
-AnyLossClassifierCV and of two other searches, one fit at a time.
+AnyLossClassifierCV and of two other searches, one fit at a time. LightGBM, XGBoost and
+CatBoost take part, with tuned thresholds, where they are installed
+(``pip install sk_anyloss[boosting]``). ``--sample`` takes that many samples of a larger
+data set.
 """
 
 import argparse
@@ -42,6 +45,7 @@ from benchmarks.datasets import (
 )
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import get_baseline, tuned_threshold
+from sk_anyloss.compare.boosting import installed_boosting, make_boosting
 from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.estimators.folds import inner_cv
 
@@ -85,6 +89,12 @@ def methods_for_metric(metric: str) -> dict[str, BaseEstimator]:
             logistic(), metric, random_state=0
         ),
         TUNED_HISTGB: tuned_threshold(HistGB(), metric, random_state=0),
+        **{
+            f"{title}, tuned threshold": tuned_threshold(
+                make_boosting(name), metric, random_state=0
+            )
+            for name, title in installed_boosting().items()
+        },
     }
 
 
@@ -97,7 +107,7 @@ def grid_search_over_L() -> GridSearchCV:
 
 def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     """Scores and times of all methods on the folds of one data set."""
-    X, y = load_dataset(path)
+    X, y = load_sample(path, options)
     number = sorted(options.data.glob("*.npz")).index(path)
     scored = METRICS if number % 3 == 0 else MAIN_METRICS
     metrics = [metric for metric in scored if metric in options.metrics]
@@ -116,9 +126,20 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     return records
 
 
+def load_sample(
+    path: Path, options: argparse.Namespace
+) -> tuple[np.ndarray, np.ndarray]:
+    """A data set, or a random sample of it."""
+    X, y = load_dataset(path)
+    if getattr(options, "sample", None) and len(y) > options.sample:
+        kept = np.random.default_rng(0).permutation(len(y))[: options.sample]
+        X, y = X[kept], y[kept]
+    return X, y
+
+
 def time_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     """Times of the three searches on the first fold of a data set."""
-    X, y = load_dataset(path)
+    X, y = load_sample(path, options)
     train, test = outer_folds(X, y, options.folds)[0]
     split = X[train], y[train], X[test], y[test]
     methods = methods_for_metric("f1")
@@ -265,6 +286,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--metrics", nargs="+", choices=METRICS, default=METRICS, help="default: all"
     )
+    parser.add_argument("--sample", type=int, metavar="N", help="samples of a data set")
     parser.add_argument("--picture", type=Path, help="file for a plot of the ranks")
     parser.add_argument("--times", action="store_true", help="measure times only")
     options = parser.parse_args(arguments)

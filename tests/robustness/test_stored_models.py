@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import sk_anyloss.compare
+from sk_anyloss.compare.boosting import installed_boosting
 from tests.robustness.test_model_files import (
     WORDS,
     members_of,
@@ -49,7 +50,12 @@ def nodes_in(path):
 def test_the_trusted_names_are_those_that_models_need(tmp_path):
     n = 120
     frame, y = samples(n)
-    methods = sk_anyloss.compare.method_names()
+    # Boosting libraries, if they are installed, have formats of their own.
+    methods = [
+        name
+        for name in sk_anyloss.compare.method_names()
+        if name.split("_")[0] not in installed_boosting()
+    ]
     # What prepares the columns does not depend on the method.
     mixed = frame.assign(**columns_of_every_kind(n))
     needed = set()
