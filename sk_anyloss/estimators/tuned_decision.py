@@ -28,7 +28,8 @@ from sk_anyloss._compat import check_sample_weight, routing_enabled
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import split_seed
-from sk_anyloss.estimators.tuning.pooled_scores import PooledScores, fit_fold
+from sk_anyloss.estimators.tuning.fold_fits import fit_fold
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.estimators.tuning.responses import check_response
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import check_indicator, metric_score
@@ -230,21 +231,18 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             delayed(fit_fold)(clone(inner), X, target, labels, fit_params, *fold)
             for fold in folds
         )
-        pool = PooledScores(
-            labels.target,
-            self.metric,
-            labels.encode(target, float),
-            weight,
-            [test for _, test in folds],
-            [outputs for _, outputs in fitted],
-        )
-        decision, spread = pool.tune(self.n_bootstrap, bootstrap_seed)
+        tests = [test for _, test in folds]
+        codes = labels.encode(target, float)
+        pool = OutOfFold.of_folds(tests, codes, weight, self.metric, labels.target)
+        outputs = np.concatenate([found for _, found in fitted])
+        draws = self.n_bootstrap, bootstrap_seed
+        decision, spread = pool.tune(outputs, *draws)
         if self.refit:
             self.estimator_ = clone(inner).fit(X, target, **fit_params)
         else:
             self.estimator_ = fitted[0][0]
         self._set_decision(labels, decision, spread)
-        self.best_score_ = pool.nested_score(self.n_bootstrap, bootstrap_seed)
+        self.best_score_ = pool.score(pool.nested_margin(outputs, *draws))
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.labels import Labels
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics.decision import Decision, log_odds
 from sk_anyloss.search.members import outputs_of
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
 from sk_anyloss.search.weights import LEAST_WEIGHT, trust
 from sk_anyloss.training.data.source import Matrix
@@ -90,7 +90,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
     def _tune_ensemble(self, out_of_fold: OutOfFold) -> None:
         """Tune the common threshold, for a floor that the mean may not meet."""
         outputs = self._as_outputs(self.oof_proba_)
-        self.decision_ = out_of_fold.best_decision(outputs)
+        self.decision_ = out_of_fold.tune(outputs)[0]
 
     def _use_only(self, model: Any) -> None:
         """Replace the fold models of one candidate by one for all samples."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.search.candidates import describe
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.trials import Trial
 from sk_anyloss.search.weights import bootstrap_scores, spread
 

@@ -12,11 +12,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.budget import Clock
 from sk_anyloss.search.candidates import ESTIMATOR
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
 

@@ -26,6 +26,7 @@ from sk_anyloss.estimators.folds import CV, inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.parameters import check_params, check_search_params
 from sk_anyloss.estimators.preparation import split_seed
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.budget import passes, samples_in_batch
 from sk_anyloss.search.candidates import (
@@ -35,7 +36,6 @@ from sk_anyloss.search.candidates import (
 )
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.members import fit_member
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.search.results import (
     best_first,
     dropped_candidates,

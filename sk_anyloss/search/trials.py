@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
+from sk_anyloss.estimators.tuning.out_of_fold import N_BOOTSTRAP, OutOfFold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.budget import Clock, OutOfTimeError
 from sk_anyloss.search.candidates import ESTIMATOR, describe
 from sk_anyloss.search.members import fit_member, outputs_of
-from sk_anyloss.search.out_of_fold import OutOfFold
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["CrossValidationData", "Trial", "run_trials"]
@@ -47,15 +47,9 @@ class CrossValidationData:
 
     def out_of_fold(self, labels: Labels, metric: str | Metric) -> OutOfFold:
         """The samples that the folds leave out, to be scored by a metric."""
-        index = np.concatenate([test for _, test in self.folds])
-        return OutOfFold(
-            index,
-            labels.encode(self.y[index], float),
-            None if self.weight is None else self.weight[index],
-            [len(test) for _, test in self.folds],
-            metric,
-            labels.target,
-        )
+        tests = [test for _, test in self.folds]
+        target = labels.encode(self.y, float)
+        return OutOfFold.of_folds(tests, target, self.weight, metric, labels.target)
 
 
 @dataclass
@@ -115,8 +109,9 @@ class Trial:
 
     def tune(self, out_of_fold: OutOfFold, smooth: bool = True) -> None:
         """Tune the decision threshold, by default as a mean over bootstrap samples."""
-        self.decision = out_of_fold.best_decision(self.log_odds, smooth=smooth)
-        self.nested_margin = out_of_fold.nested_margin(self.log_odds, smooth=smooth)
+        draws = out_of_fold.enough_draws(N_BOOTSTRAP) if smooth else 0
+        self.decision, _ = out_of_fold.tune(self.log_odds, draws)
+        self.nested_margin = out_of_fold.nested_margin(self.log_odds, draws)
 
     @property
     def is_network(self) -> bool:

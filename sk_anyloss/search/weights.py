@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 
 __all__ = ["LEAST_WEIGHT", "Trust", "bootstrap_scores", "spread", "trust"]
 
@@ -82,7 +82,7 @@ def trust(
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.search.out_of_fold import OutOfFold
+    >>> from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
     >>> from sk_anyloss.search.weights import trust
     >>> rng = np.random.default_rng(0)
     >>> y = (rng.random(400) < 0.2).astype(float)
@@ -133,7 +133,7 @@ def bootstrap_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.search.out_of_fold import OutOfFold
+    >>> from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
     >>> from sk_anyloss.search.weights import bootstrap_scores
     >>> y = np.repeat([0.0, 1.0], 50)
     >>> samples = OutOfFold(np.arange(100), y, None, [100], "recall")

@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifierCV
-from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.search.weights import bootstrap_scores, trust
 from sk_anyloss.training.target_types import Multiclass, Multilabel
 

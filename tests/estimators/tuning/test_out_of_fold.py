@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from sk_anyloss.search.out_of_fold import OutOfFold
+from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 
 SIZES = [40, 30, 50]
 N = sum(SIZES)
@@ -39,7 +39,7 @@ def test_scores_are_those_of_scikit_learn(pooled):
 
 def test_no_threshold_scores_higher_than_the_best_decision(pooled):
     pooled, log_odds = pooled
-    best = pooled.best_decision(log_odds)
+    best = pooled.tune(log_odds)[0]
     highest = max(f1_at(pooled, log_odds > z) for z in log_odds)
     found = f1_at(pooled, best.is_positive(log_odds))
     assert found == pytest.approx(highest, abs=1e-12)
@@ -59,7 +59,7 @@ def test_the_labels_of_a_fold_do_not_move_its_own_threshold(pooled):
 def test_one_fold_tunes_its_threshold_on_itself(pooled):
     pooled, log_odds = pooled
     pooled.sizes = [N]
-    best = pooled.best_decision(log_odds)
+    best = pooled.tune(log_odds)[0]
     np.testing.assert_allclose(
         pooled.nested_margin(log_odds), best.margin(log_odds), rtol=0, atol=1e-12
     )
