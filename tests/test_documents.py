@@ -21,11 +21,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
 STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES, flags=re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES + SEARCH, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_code_blocks_of_readme_and_losses_run(block):
+def test_code_blocks_of_readme_losses_and_search_run(block):
     exec(compile(BLOCKS[block], f"block {block}", "exec"), {})
 
 
