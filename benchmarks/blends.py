@@ -208,6 +208,9 @@ def report(table: pd.DataFrame) -> None:
         formats = (".3f", ".2f", ".3f", ".3f")
         text = "".join(f"{x:>7{f}}" for x, f in zip(cells, formats, strict=True))
         print(f"{rule:<34}{text}")
+    behind = (scores["HistGB"] - scores[next(iter(RULES))]).sort_values()
+    cells = ", ".join(f"{name} {gap:+.3f}" for name, gap in behind[:-4:-1].items())
+    print(f"HistGB less the default, the largest: {cells}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
 STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
 CLASSES = (ROOT / "docs" / "classes.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README + LOSSES + CLASSES, flags=re.DOTALL)
+PAGES = README + LOSSES + CLASSES + SEARCH
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGES, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("block", range(len(BLOCKS)))

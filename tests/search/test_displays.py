@@ -8,8 +8,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifierCV, metric_score
-from sk_anyloss.search.displays import SettingsDisplay, ThresholdDisplay
-from sk_anyloss.search.weights_display import WeightsDisplay
+from sk_anyloss.search.displays import (
+    SettingsDisplay,
+    ThresholdDisplay,
+    WeightsDisplay,
+)
 
 mpl.use("Agg")
 X, Y = make_classification(200, 5, weights=[0.8], random_state=0)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.candidates import describe
-from sk_anyloss.search.displays import Display
+from sk_anyloss.search.displays.base import Display
 from sk_anyloss.search.search import AnyLossClassifierCV
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class WeightsDisplay(Display):
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sk_anyloss import AnyLossClassifierCV
-    >>> from sk_anyloss.search.weights_display import WeightsDisplay
+    >>> from sk_anyloss.search.displays import WeightsDisplay
     >>> X, y = make_classification(200, weights=[0.8], random_state=0)
     >>> model = AnyLossClassifierCV(
     ...     candidates=[{"hidden": ()}, GaussianNB()], max_epochs=20, random_state=0
