@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from sk_anyloss.compare.model_file.saved import save
 from sk_anyloss.compare.report.summary import summarize
+from sk_anyloss.compare.report.thresholds import threshold_table
 from sk_anyloss.compare.results import Results
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
 from sk_anyloss.compare.tables.table import as_frame
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison"]
@@ -88,6 +90,33 @@ class Comparison(Results):
         'logistic'
         """
         return summarize(self)
+
+    def thresholds(
+        self, method: str | None = None, data: str | None = None
+    ) -> pd.DataFrame:
+        """What a method would do at other thresholds, over all folds.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Name of a compared method; by default the recommended one.
+        data : str, default=None
+            Name of a data set of two classes; may be omitted if there is only one.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per threshold: ``threshold``, ``tn``, ``fp``, ``fn``, ``tp``,
+            ``precision``, ``recall``, the metric, and ``cost`` with a metric of costs.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in, compare_tables
+        >>> found = compare_tables([built_in()], methods=["logistic"], folds=2)
+        >>> bool(found.thresholds()["recall"].is_monotonic_decreasing)
+        True
+        """
+        return threshold_table(self, method, data)
 
     def best_estimator(
         self, method: str | None = None, data: str | None = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from sk_anyloss.compare.methods import get_method
 from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.thresholds import total_cost
 from sk_anyloss.compare.simplicity import simplicity
 
 if TYPE_CHECKING:
@@ -192,6 +193,8 @@ def describe_effect(results: Results, method: str, data: str | None) -> str:
             f"Of {fn + tp:,.0f} held-out samples labelled {table.positive} it finds "
             f"{tp:,.0f}{mean}, with {alarms}"
         )
+        cost = total_cost(results.metric, M.ravel())
+        text += "" if cost is None else f", at a cost of {float(cost):,.6g}"
     else:
         right, totals = M.diagonal(), M.sum(axis=1)
         text = (

@@ -214,7 +214,7 @@ def test_the_command_its_report_and_its_model(tmp_path, capsys):
     for text in ("f1_macro", "mistaken for", "Confusion matrix, true classes in rows"):
         assert text in printed
     page = (output / "report.html").read_text(encoding="utf-8")
-    assert page.count("<table") == 2
+    assert page.count('<table class="sortable"') == 2
     assert page.count("<picture>") == 3
     assert '<th scope="row">lost</th>' in page
     assert "tp" not in pd.read_csv(output / "results.csv").columns

@@ -9,7 +9,12 @@ from tests.compare.samples import FAST, X, Y
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def found():
+    return compare(X, Y, methods=[*FAST, "histgb"], folds=3)
+
+
+@pytest.fixture(scope="module")
+def page(found, tmp_path_factory):
     """A report, open in a browser."""
     binary = shutil.which("chromium") or shutil.which("chromium-browser")
     driver = shutil.which("chromedriver")
@@ -23,7 +28,6 @@ def page(tmp_path_factory):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     service = webdriver.ChromeService(executable_path=driver)
-    found = compare(X, Y, methods=[*FAST, "histgb"], folds=3)
     path = found.report(tmp_path_factory.mktemp("results"))
     browser = webdriver.Chrome(options=options, service=service)
     browser.get(path.as_uri())
@@ -59,6 +63,27 @@ def test_a_click_on_a_heading_sorts_the_table(page):
     heads[1].click()
     names = [e.text for e in page.find_elements("css selector", ".sortable tbody th")]
     assert names == sorted(names, key=str.lower, reverse=True)
+
+
+def test_the_slider_shows_what_a_threshold_does(page, found):
+    table = found.thresholds()
+    slider = page.find_element("css selector", ".thresholds input")
+    output = page.find_element("css selector", ".thresholds output")
+    assert int(slider.get_attribute("max")) == len(table) - 1
+    move = "arguments[0].value = arguments[1];"
+    move += "arguments[0].dispatchEvent(new Event('input'))"
+    for place in (0, len(table) // 2, len(table) - 1):
+        page.execute_script(move, slider, place)
+        row = table.iloc[place]
+        text = output.text
+        assert f"it finds {row['tp']:.0f}, with {row['fp']:.0f} false alarms" in text
+        for name, title in (
+            ("precision", "precision"),
+            ("recall", "recall"),
+            ("f1", "F1"),
+        ):
+            shown = float(text.split(f"{title} ")[1].split(" ")[0])
+            assert shown == pytest.approx(row[name], abs=6e-4)
 
 
 @pytest.mark.parametrize("width", [390, 1200])

@@ -19,9 +19,9 @@ from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names, folder_name
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
-from sk_anyloss.metrics import matrix_metric_names, metric_names
+from sk_anyloss.metrics import Metric, Savings, matrix_metric_names, metric_names
 
-__all__ = ["run_compare", "split_names"]
+__all__ = ["chosen_metric", "run_compare", "split_names"]
 
 #: Results of a table are written to a folder of its name in this one.
 RESULTS = Path("results")
@@ -61,18 +61,24 @@ def _compare(options: argparse.Namespace) -> None:
         methods = split_names(methods)
     also = None if options.also is None else split_names(options.also)
     check_methods(methods)
+    metric = chosen_metric(options.metric, options.cost)
     check_options(
-        options.metric, also or (), folds=options.folds, repeats=options.repeats,
+        metric, also or (), folds=options.folds, repeats=options.repeats,
         seed=options.seed, n_jobs=options.jobs, time_limit=options.time_limit,
         rope=options.rope,
     )  # fmt: skip
     tables = _read_tables(options)
+    if options.cost and any(table.n_classes > 2 for table in tables):
+        raise TableError(
+            "--cost is for two classes; name the positive one with --positive, and the "
+            "others are negative."
+        )
     _describe(tables, options.folds)
     output = options.output or RESULTS / folder_name([t.name for t in tables])
     start = time.perf_counter()
     found = compare_tables(
         tables,
-        options.metric,
+        metric,
         methods=methods,
         folds=options.folds,
         repeats=options.repeats,
@@ -100,6 +106,46 @@ def _compare(options: argparse.Namespace) -> None:
         title, n = get_method(found.winner).title, len(tables[0].y)
         print(f"Fitting {title} on all {n:,} samples ...", flush=True)
         print(f"Model: {found.save(output / options.save)}")
+
+
+def chosen_metric(metric: str | None, cost: str | None) -> str | Metric:
+    """The metric of the options ``--metric`` and ``--cost``.
+
+    Parameters
+    ----------
+    metric : str or None
+        Name of a metric.
+    cost : str or None
+        Costs such as ``'fp=1,fn=20'``.
+
+    Returns
+    -------
+    metric : str or callable
+        F1 by default.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.cli.compare import chosen_metric
+    >>> chosen_metric(None, "fp=1, fn=20")
+    Savings(fp=1.0, fn=20.0, tn=0.0, tp=0.0)
+    """
+    if cost is None:
+        return metric or "f1"
+    if metric is not None:
+        raise ValueError("--cost is a metric of its own; omit it or --metric.")
+    costs: dict[str, float] = {}
+    for part in split_names(cost):
+        name, equals, value = (text.strip() for text in part.partition("="))
+        try:
+            if not equals or name not in ("fp", "fn", "tn", "tp") or name in costs:
+                raise ValueError
+            costs[name] = float(value)
+        except ValueError:
+            raise ValueError(
+                f"--cost must be such as fp=1,fn=20, with fp, fn, tn and tp once at "
+                f"most, got {cost!r}."
+            ) from None
+    return Savings(**costs)
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -139,7 +139,12 @@ def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
     """Which methods and metrics to compare, on which folds."""
     add = parser.add_argument
     add(
-        "--metric", default="f1",
+        "--cost", metavar="fp=1,fn=20",
+        help="costs of false positives and false negatives, and of tn and tp, to "
+        "compare by the cost that is saved instead of a metric",
+    )  # fmt: skip
+    add(
+        "--metric", default=None,
         help="the metric to compare by (f1, or f1_macro for more than two classes); "
         "see --list",
     )  # fmt: skip

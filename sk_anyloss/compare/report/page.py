@@ -22,6 +22,7 @@ from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_png, as_svg
 from sk_anyloss.compare.report.pictures import figures
 from sk_anyloss.compare.report.summary import summarize, to_json
 from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.thresholds import html_thresholds
 from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
 
@@ -284,6 +285,7 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
         _list("Notes", table.notes),
         html_table(comparison, name),
         _all_verdicts(comparison, name),
+        html_thresholds(comparison, name),
         _class_table(comparison, name),
     ]
     several = len(comparison.tables) > 1

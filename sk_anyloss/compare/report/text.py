@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sk_anyloss.compare.report.classes import ClassSection, class_section
-from sk_anyloss.metrics import Metric, metric_name
+from sk_anyloss.metrics import Metric, Savings, metric_name
 from sk_anyloss.metrics.multiclass.averages import AVERAGES
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ def metric_title(metric: str | Metric) -> str:
     >>> metric_title("gmean"), metric_title("youden_j"), metric_title("f1_macro")
     ('G-mean', 'youden j', 'f1_macro')
     """
+    if isinstance(metric, Savings):
+        costs = {"fp": metric.fp, "fn": metric.fn, "tn": metric.tn, "tp": metric.tp}
+        given = ", ".join(f"{key}={cost:g}" for key, cost in costs.items() if cost)
+        return f"savings ({given})"
     name = metric_name(metric)
     if name in TITLES:
         return TITLES[name]
