@@ -11,12 +11,17 @@ from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from sk_anyloss.metrics import Metric, curve_names
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import is_curve, metric_score
+from sk_anyloss.training.data.source import Source
 
 if TYPE_CHECKING:
     from sk_anyloss.training.data.source import Matrix
@@ -37,7 +42,7 @@ class DecidesByLogOdds(ClassifierMixin):
     #: ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
     target_type_: str = "binary"
 
-    def _log_odds(self, X: Matrix) -> np.ndarray:
+    def _log_odds(self, X: Matrix | Source) -> np.ndarray:
         """Outputs for samples that are validated.
 
         Of shape (n,), the log-odds of the positive class; (n, C), log-probabilities of
@@ -65,9 +70,15 @@ class DecidesByLogOdds(ClassifierMixin):
         return self.decision_.threshold
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool
+        self,
+        X: ArrayLike | Source,
+        y: ArrayLike | None = "no_validation",
+        *,
+        reset: bool,
     ) -> Any:
         """Samples, and labels unless they are left out, as arrays."""
+        if isinstance(X, Source):
+            return self._validate_source(X, y, reset)
         options = {}
         if not (y is None or isinstance(y, str)):
             y = y.toarray() if issparse(y) else y  # type: ignore[union-attr]
@@ -85,12 +96,29 @@ class DecidesByLogOdds(ClassifierMixin):
                 **options,
             )
 
+    def _validate_source(self, X: Source, y: ArrayLike | None, reset: bool) -> Any:
+        """The same for samples that are read in blocks, which check themselves."""
+        if reset:
+            self.n_features_in_ = X.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        if isinstance(y, str):
+            return X
+        labels = np.asarray(y)
+        check_consistent_length(labels, np.empty(X.shape[0], dtype=bool))
+        return X, labels
+
     @property
     def _favours_last(self) -> bool:
         """Whether the log-odds speak for ``classes_[1]``."""
         return bool(self.pos_label_ == self.classes_[1])
 
-    def _decide(self, X: Matrix) -> np.ndarray:
+    def _decide(self, X: Matrix | Source) -> np.ndarray:
         """Margin in favour of ``classes_[1]``, of each class, or of each label."""
         margin = self.decision_.margin(self._log_odds(X))
         if self.target_type_ == "binary" and not self._favours_last:

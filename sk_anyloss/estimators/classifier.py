@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from skorch.callbacks import Callback
@@ -47,7 +48,9 @@ from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.dataset import Subset
+from sk_anyloss.training.data.parquet import ParquetSource
 from sk_anyloss.training.data.source import Matrix, Source, as_source
+from sk_anyloss.training.data.sparse import chunk_samples
 from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.mlp import Activation
 from sk_anyloss.training.schedules import CosineDecay, initial_rate
@@ -277,14 +280,19 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike | ParquetSource,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> AnyLossClassifier:
         """Train the network.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples to learn from.
+            Samples to learn from; or a
+            :class:`sk_anyloss.training.data.parquet.ParquetSource`, which has labels
+            and weights as well.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Their classes, of any type; or several labels, as a matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -299,6 +307,9 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         is_continued = self.warm_start and hasattr(self, "net_")
         with restored_on_error(self), single_thread():
             check_params(self)
+            if isinstance(X, ParquetSource):
+                y = X.labels() if y is None else y
+                sample_weight = X.weights() if sample_weight is None else sample_weight
             data, labels = self._validate(X, y, reset=not is_continued)
             source = as_source(data)
             plan = self._plan(labels, sample_weight, data.dtype, is_continued)
@@ -609,7 +620,10 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             stacklevel=4,
         )
 
-    def _log_odds(self, X: Matrix) -> np.ndarray:
+    def _log_odds(self, X: Matrix | Source) -> np.ndarray:
+        if isinstance(X, Source):
+            parts = gen_batches(X.shape[0], chunk_samples(X.width))
+            return np.concatenate([self._log_odds(X.block(part)) for part in parts])
         logits = self.net_.logits(X)
         if not np.isfinite(logits).all():
             i = int(np.argwhere(~np.isfinite(logits))[0][0])

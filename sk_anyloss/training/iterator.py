@@ -131,6 +131,8 @@ class Batches:
             return None
         if y is None:
             return self.rng.permutation(n)
+        if isinstance(self.dataset, SubsetDataset):
+            return self.dataset.source.order(y, self.dataset.index, self.rng)
         return stratified_order(np.asarray(y), self.rng)
 
     def _one_by_one(self) -> Iterator[tuple[Any, Any]]:

@@ -15,6 +15,7 @@ import torch
 from scipy.sparse import csr_array, csr_matrix, issparse
 from torch import Tensor
 
+from sk_anyloss.training.data.batches import stratified_order
 from sk_anyloss.training.data.sparse import is_thin
 
 __all__ = ["Index", "Matrix", "Source", "as_source", "as_tensor"]
@@ -53,6 +54,27 @@ class Source(ABC):
     @abstractmethod
     def width(self) -> int:
         """Numbers that a sample takes in memory."""
+
+    def order(
+        self, target: np.ndarray, index: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Random order for an epoch in which each class is spread out evenly.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n,) or (n, Q)
+            Classes or labels of the samples to order.
+        index : ndarray of int of shape (n,) or None
+            Their positions in the source; None for all of them.
+        rng : numpy.random.Generator
+            Where the order comes from.
+
+        Returns
+        -------
+        order : ndarray of int of shape (n,)
+            Positions in the target.
+        """
+        return stratified_order(target, rng)
 
 
 class DenseSource(Source):

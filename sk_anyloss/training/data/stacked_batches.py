@@ -209,7 +209,7 @@ class StackedBatches:
     def _shuffle(self) -> None:
         """Draw a new order for each group, if it has a generator."""
         orders = [
-            stratified_order(group.target, group.rng)
+            self.source.order(group.target, group.index, group.rng)
             for group in self.groups
             if group.rng is not None
         ]
@@ -241,7 +241,9 @@ class StackedBatches:
         if self.filled is block:
             return
         self.filled = block
-        places = block.places if self.order is None else self.order[block.places]
+        places = block.places
+        if self.order is not None:
+            places = self.order[places].astype(np.intp, copy=False)
         X, table, labels = self._within(block.stop)
         self._fill_samples(places if self.index is None else self.index[places], X)
         weight: Tensor | float = 1.0

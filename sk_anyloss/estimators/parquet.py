@@ -1,0 +1,102 @@
+"""Predictions for Parquet files, written as one, row group by row group."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sk_anyloss.training.data.parquet import ParquetSource
+
+if TYPE_CHECKING:
+    from sk_anyloss.estimators.classifier import AnyLossClassifier
+
+__all__ = ["predict_parquet"]
+
+
+def predict_parquet(
+    model: AnyLossClassifier,
+    data: ParquetSource,
+    path: str | Path,
+    keep: Sequence[str] = (),
+) -> Path:
+    """Write predictions and scores for Parquet files that are larger than the memory.
+
+    Parameters
+    ----------
+    model : AnyLossClassifier
+        Fitted, on the same columns.
+    data : ParquetSource
+        The samples; ``target`` may be left out.
+    path : str or path
+        The file to write, with the columns ``prediction`` and ``score_<class>`` (for
+        several labels ``prediction_<i>`` and ``score_<i>``), in the order of the
+        samples. It appears when it is complete.
+    keep : sequence of str, default=()
+        Columns of the files to copy, such as an identifier.
+
+    Returns
+    -------
+    path : Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from sk_anyloss import AnyLossClassifier
+    >>> from sk_anyloss.estimators.parquet import predict_parquet
+    >>> from sk_anyloss.training.data.parquet import ParquetSource
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> x = [i / 100 for i in range(100)]
+    >>> table = pa.table({"x": x, "y": [v > 0.8 for v in x]})
+    >>> pq.write_table(table, f"{folder.name}/a")
+    >>> data = ParquetSource(f"{folder.name}/a", target="y")
+    >>> model = AnyLossClassifier(random_state=0).fit(data)
+    >>> pq.read_table(predict_parquet(model, data, f"{folder.name}/b")).column_names
+    ['prediction', 'score_False', 'score_True']
+    >>> folder.cleanup()
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = Path(path)
+    unfinished = path.with_name(path.name + ".tmp")
+    writer: pq.ParquetWriter | None = None
+    stop = 0
+    try:
+        for group in data.groups:
+            start, stop = stop, stop + group.n
+            X = data.block(slice(start, stop))
+            columns: dict[str, object] = {}
+            if keep:
+                kept = data.files.table(group, keep)
+                columns.update({name: kept.column(name) for name in keep})
+            columns.update(_columns(model, X))
+            table = pa.table(columns)
+            if writer is None:
+                writer = pq.ParquetWriter(unfinished, table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        os.replace(unfinished, path)
+    except BaseException:
+        if writer is not None:
+            writer.close()
+        unfinished.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _columns(model: AnyLossClassifier, X: np.ndarray) -> dict[str, np.ndarray]:
+    predicted, scores = model.predict(X), model.predict_proba(X)
+    names = [str(label) for label in model.classes_.tolist()]
+    if predicted.ndim == 1:
+        found = {"prediction": predicted}
+    else:
+        found = {f"prediction_{name}": predicted[:, q] for q, name in enumerate(names)}
+    return found | {f"score_{name}": scores[:, j] for j, name in enumerate(names)}

@@ -1,0 +1,283 @@
+"""Samples in Parquet files, larger than the memory, read row group by row group."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sk_anyloss.training.data.batches import stratified_order
+from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, is_numeric
+from sk_anyloss.training.data.source import Index, Source
+from sk_anyloss.training.data.strata import strata
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ParquetSource"]
+
+#: A file, a folder, several of these, or a dataset of pyarrow.
+Paths: TypeAlias = "str | Path | Sequence[str | Path] | Any"
+
+
+class ParquetSource(Source):
+    """Samples of Parquet files, of which a window is in memory at a time.
+
+    Parameters
+    ----------
+    paths : str, path, sequence of these, or pyarrow.dataset.Dataset
+        Files, or folders with files that end in ``.parquet``.
+    target : str or sequence of str, default=None
+        Column of the classes, or columns of several labels, 0 or 1.
+    columns : sequence of str, default=None
+        The features; by default all columns but target and weight.
+    weight : str, default=None
+        Column of the sample weights.
+    preprocessor : fitted transformer, default=None
+        Makes numbers of a DataFrame with the columns: encodes categories, imputes
+        missing values. Fit it on :meth:`sample`, or incrementally. Without one, all
+        columns are numbers without gaps.
+    dtype : {'float32', 'float64'}, default=None
+        What to compute in; by default float32 if all columns fit into that.
+    window : int, default=2**27
+        Bytes of samples that are held in memory; one row group at least.
+
+    Attributes
+    ----------
+    shape : tuple of two ints
+        Number of samples and of features.
+    groups : sequence of RowGroup
+        Where the samples are.
+
+    Notes
+    -----
+    An epoch goes through windows of row groups, drawn so that each window has about
+    the class frequencies of all files, even if these are sorted by class; within a
+    window, samples are in a random order, stratified as in memory. Labels, weights and
+    the order of an epoch are in memory: 8 bytes a sample, and 4 more with weights.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from sk_anyloss import AnyLossClassifier
+    >>> from sk_anyloss.training.data.parquet import ParquetSource
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> x = [i / 100 for i in range(100)]
+    >>> table = pa.table({"x": x, "y": ["late" if v > 0.8 else "early" for v in x]})
+    >>> pq.write_table(table, f"{folder.name}/part.parquet", row_group_size=30)
+    >>> data = ParquetSource(folder.name, target="y")
+    >>> data.shape
+    (100, 1)
+    >>> model = AnyLossClassifier(random_state=0).fit(data)
+    >>> model.score(data, data.labels()) > 0.9
+    True
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        target: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        weight: str | None = None,
+        preprocessor: Any = None,
+        dtype: str | np.dtype | type | None = None,
+        window: int = 2**27,
+    ) -> None:
+        self.target, self.weight, self.window = target, weight, window
+        self.preprocessor = preprocessor
+        targets = [target] if isinstance(target, str) else list(target or ())
+        self._others = [*targets, *([weight] if weight is not None else [])]
+        self.files = RowGroups(paths, columns, self._others)
+        self.columns = self.files.columns
+        self.groups = self.files.groups
+        self.dtype = np.dtype(dtype or self._default_dtype())
+        if self.dtype not in (np.dtype("float32"), np.dtype("float64")):
+            raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
+        sizes = [group.n for group in self.groups]
+        self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._checked: set[int] = set()
+        n_features = len(self.columns)
+        if preprocessor is not None:
+            n_features = self._decoded(0).shape[1]
+        self.shape = int(self._starts[-1]), n_features
+
+    def _refuse_other_types(self) -> None:
+        types = {name: self.files.types[name] for name in self.columns}
+        strange = [name for name, kind in types.items() if not is_numeric(kind)]
+        if strange:
+            raise ValueError(
+                f"Column {strange[0]!r} has the type {types[strange[0]]}, which is no "
+                "number; leave it out of columns=, or give a fitted preprocessor= "
+                "(such as skrub's TableVectorizer) that encodes it."
+            )
+
+    def _default_dtype(self) -> str:
+        if self.preprocessor is not None:
+            return "float32"
+        narrow = ("float", "halffloat", "bool", "int8", "uint8", "int16", "uint16")
+        kinds = (str(self.files.types[name]) for name in self.columns)
+        return "float32" if all(kind in narrow for kind in kinds) else "float64"
+
+    @property
+    def width(self) -> int:
+        """Numbers that a sample takes in memory."""
+        return self.shape[1]
+
+    def labels(self) -> np.ndarray:
+        """Classes of all samples, or a matrix of labels, from one pass over them.
+
+        Returns
+        -------
+        y : ndarray of shape (n,) or (n, Q)
+            In the order of the files.
+        """
+        if self.target is None:
+            raise ValueError(
+                "The Parquet source has no target; name the column of the classes: "
+                "ParquetSource(paths, target='y')."
+            )
+        if isinstance(self.target, str):
+            return self.files.column(self.target)
+        return np.stack([self.files.column(name) for name in self.target], axis=1)
+
+    def weights(self) -> np.ndarray | None:
+        """Sample weights; None without a column for them."""
+        return None if self.weight is None else self.files.column(self.weight)
+
+    def sample(self, n: int = 10_000, random_state: int = 0) -> pd.DataFrame:
+        """Some samples as they are stored, to fit a preprocessor on.
+
+        Parameters
+        ----------
+        n : int, default=10_000
+            Number of samples, at most.
+        random_state : int, default=0
+            Which ones.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The columns of the features, from row groups all over the files.
+        """
+        return self.files.sample(n, np.random.default_rng(random_state))
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """The features as they are stored, row group by row group.
+
+        For preprocessors with ``partial_fit``.
+        """
+        return (self.files.frame(group) for group in self.groups)
+
+    def _decoded(self, g: int) -> np.ndarray:
+        """Samples of a row group as numbers, from the cache if it is there."""
+        if g in self._cache:
+            self._cache.move_to_end(g)
+            return self._cache[g]
+        group = self.groups[g]
+        if self.preprocessor is None:
+            self._refuse_other_types()
+            # Others make room before, so that no more than a window is held.
+            self._make_room(group.n * len(self.columns) * self.dtype.itemsize)
+            X = self.files.matrix(group, self.dtype)
+        else:
+            found = self.preprocessor.transform(self.files.frame(group))
+            found = found.toarray() if hasattr(found, "toarray") else found
+            X = np.ascontiguousarray(found, dtype=self.dtype)
+            self._make_room(X.nbytes)
+        if g not in self._checked:
+            self._check_finite(group, X)
+            self._checked.add(g)
+        self._cache[g] = X
+        return X
+
+    def _make_room(self, n_bytes: int) -> None:
+        held = sum(X.nbytes for X in self._cache.values())
+        while self._cache and held + n_bytes > self.window:
+            held -= self._cache.popitem(last=False)[1].nbytes
+
+    def _check_finite(self, group: RowGroup, X: np.ndarray) -> None:
+        finite = np.isfinite(X).all(axis=0)
+        if finite.all():
+            return
+        j = int(np.flatnonzero(~finite)[0])
+        name = repr(self.columns[j]) if self.preprocessor is None else f"number {j}"
+        way_out = "a fitted preprocessor= that imputes them"
+        if self.preprocessor is not None:
+            way_out = "a preprocessor that imputes all of them"
+        raise ValueError(
+            f"Column {name} has missing or infinite values in {group}; give {way_out}, "
+            "or leave the column out of columns=."
+        )
+
+    def _groups_of(self, index: np.ndarray) -> Iterator[tuple[int, Any]]:
+        """Row groups of samples, those in memory first, and which samples they are."""
+        at = np.searchsorted(self._starts, index, side="right") - 1
+        found = np.unique(at).tolist()
+        if len(found) == 1:
+            yield found[0], slice(None)
+            return
+        for g in sorted(found, key=lambda g: g not in self._cache):
+            yield g, np.flatnonzero(at == g)
+
+    def block(self, index: Index) -> np.ndarray:
+        """Samples as an array; those of the row groups in memory come first."""
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(self.shape[0]))
+        out = np.empty((len(index), self.shape[1]), dtype=self.dtype)
+        for g, places in self._groups_of(index):
+            out[places] = self._decoded(g)[index[places] - self._starts[g]]
+        return out
+
+    def dense(self, index: Index) -> Tensor:
+        """Samples as a tensor."""
+        return torch.from_numpy(self.block(index))
+
+    def feature(self, j: int, index: np.ndarray | None) -> np.ndarray:
+        """One feature of some samples, or of all of them."""
+        feature = np.empty(self.shape[0], dtype=self.dtype)
+        for g in range(len(self.groups)):
+            feature[self._starts[g] : self._starts[g + 1]] = self._decoded(g)[:, j]
+        return feature if index is None else feature[index]
+
+    def order(
+        self, target: np.ndarray, index: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Random order by windows of row groups, stratified within each."""
+        bounds = self._starts if index is None else np.searchsorted(index, self._starts)
+        used = np.flatnonzero(np.diff(bounds))
+        codes = strata(target)
+        small = codes.astype(np.int64, copy=False) if codes.max(initial=0) > 1 else None
+        rarest = 1.0 if small is None else float(np.bincount(small).argmin())
+        rates = [np.mean(codes[bounds[g] : bounds[g + 1]] == rarest) for g in used]
+        # Of row groups sorted by their rate of the rarest class, each window has one
+        # from every run of as many as there are windows.
+        ranked = used[np.lexsort((rng.random(len(used)), rates))]
+        n_bytes = int(np.diff(self._starts)[used].sum()) * self.shape[1]
+        n_windows = math.ceil(n_bytes * self.dtype.itemsize / max(self.window, 1))
+        n_windows = min(max(n_windows, 1), len(used))
+        windows: list[list[int]] = [[] for _ in range(n_windows)]
+        for start in range(0, len(ranked), n_windows):
+            run = ranked[start : start + n_windows].tolist()
+            for w, g in zip(rng.permutation(n_windows), run, strict=False):
+                windows[w].append(g)
+        kind = np.int32 if len(target) < 2**31 else np.int64
+        order, stop = np.empty(len(target), dtype=kind), 0
+        for w in rng.permutation(n_windows):
+            spans = [np.arange(bounds[g], bounds[g + 1]) for g in sorted(windows[w])]
+            places = np.concatenate(spans)
+            start, stop = stop, stop + len(places)
+            order[start:stop] = places[stratified_order(target[places], rng)]
+        return order
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_cache": OrderedDict()}

@@ -1,0 +1,201 @@
+"""Row groups of Parquet files that have one schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_anyloss._names import unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RowGroup", "RowGroups", "is_numeric"]
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Parquet files need pyarrow: pip install 'sk_anyloss[parquet]'",
+            name="pyarrow",
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    i : int
+        Number of the row group in it.
+    n : int
+        Number of samples.
+    """
+
+    path: str
+    i: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"row group {self.i} of {self.path}"
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of numbers or of true and false."""
+    types = _pyarrow()[0].types
+    return bool(
+        types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+    )
+
+
+class RowGroups:
+    """The row groups of files that have one schema.
+
+    Parameters
+    ----------
+    paths : str, path, sequence of these, or pyarrow.dataset.Dataset
+        Files, or folders with files that end in ``.parquet``.
+    columns : sequence of str or None
+        The features; None for all columns but the others.
+    others : sequence of str
+        Further columns that are needed.
+
+    Attributes
+    ----------
+    groups : list of RowGroup
+        Those that have samples, in the order of the files' names.
+    columns : list of str
+        The features.
+    types : dict of str to pyarrow.DataType
+        Types of all columns that are needed.
+    """
+
+    def __init__(
+        self, paths: Any, columns: Sequence[str] | None, others: Sequence[str]
+    ) -> None:
+        _, pq = _pyarrow()
+        self.groups: list[RowGroup] = []
+        self.types: dict[str, Any] = {}
+        files = _files(paths)
+        for path in files:
+            with _named(path):
+                metadata = pq.read_metadata(path)
+                schema = metadata.schema.to_arrow_schema()
+            if not self.types:
+                names = [name for name in schema.names if name not in others]
+                self.columns = list(names if columns is None else columns)
+                for name in [*self.columns, *others]:
+                    if name not in schema.names:
+                        what = unknown("column", name, schema.names, "these are all.")
+                        raise ValueError(f"{path}: {what}")
+                    self.types[name] = schema.field(name).type
+                if not self.columns:
+                    raise ValueError(f"{path} has no columns to learn from.")
+            for name, kind in self.types.items():
+                found = schema.field(name).type if name in schema.names else None
+                if found != kind:
+                    has = "no such column" if found is None else f"the type {found}"
+                    raise ValueError(
+                        f"Files have different schemas: column {name!r} has the type "
+                        f"{kind} in {files[0]}, but {path} has {has}."
+                    )
+            sizes = [
+                metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
+            ]
+            self.groups += [RowGroup(path, i, n) for i, n in enumerate(sizes) if n]
+        if not self.groups:
+            raise ValueError(f"The Parquet files of {paths} have no rows.")
+
+    def table(self, group: RowGroup, columns: Sequence[str]) -> Any:
+        """Columns of a row group as a table of pyarrow."""
+        _, pq = _pyarrow()
+        with _named(str(group)), pq.ParquetFile(group.path, pre_buffer=False) as file:
+            return file.read_row_group(group.i, columns=list(columns))
+
+    def frame(self, group: RowGroup) -> pd.DataFrame:
+        """The features of a row group as they are stored."""
+        frame: pd.DataFrame = self.table(group, self.columns).to_pandas()
+        return frame[self.columns]
+
+    def matrix(self, group: RowGroup, dtype: np.dtype) -> np.ndarray:
+        """The features of a row group as numbers; missing ones are NaN."""
+        table = self.table(group, self.columns)
+        X = np.empty((group.n, len(self.columns)), dtype=dtype)
+        for j, name in enumerate(self.columns):
+            X[:, j] = table.column(name).to_numpy()
+        return X
+
+    def column(self, name: str) -> np.ndarray:
+        """One column of all files, which may have no gaps."""
+        parts = []
+        for group in self.groups:
+            part = self.table(group, [name]).column(name)
+            values = part.to_numpy()
+            is_gap = part.null_count > 0 or (
+                values.dtype.kind == "f" and np.isnan(values).any()
+            )
+            if is_gap:
+                raise ValueError(
+                    f"Column {name!r} has missing values in {group}; it is needed for "
+                    "every sample, so remove samples without it."
+                )
+            parts.append(values)
+        return np.concatenate(parts)
+
+    def sample(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Samples from row groups all over the files, as they are stored."""
+        import pandas as pd
+
+        chosen = rng.permutation(len(self.groups))[:10]
+        share = max(1, n // len(chosen))
+        parts = []
+        for g in sorted(chosen.tolist()):
+            frame = self.frame(self.groups[g])
+            rows = rng.permutation(len(frame))[:share]
+            parts.append(frame.iloc[np.sort(rows)])
+        return pd.concat(parts, ignore_index=True)
+
+
+def _files(paths: Any) -> list[str]:
+    """All files, those of a folder by their names."""
+    if hasattr(paths, "files"):
+        return [str(path) for path in paths.files]
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    found: list[str] = []
+    for path in map(Path, given):
+        if path.is_dir():
+            inside = sorted(path.rglob("*.parquet"))
+            if not inside:
+                raise FileNotFoundError(
+                    f"The folder {path} has no files that end in .parquet."
+                )
+            found += [str(file) for file in inside]
+        elif path.exists():
+            found.append(str(path))
+        else:
+            raise FileNotFoundError(f"There is no file or folder {path}.")
+    return found
+
+
+@contextmanager
+def _named(place: str) -> Iterator[None]:
+    """Say where a file could not be read."""
+    try:
+        yield
+    except (OSError, ValueError, EOFError) as error:  # pyarrow's own derive from these.
+        raise ValueError(
+            f"{place[0].upper()}{place[1:]} cannot be read, it may be damaged: {error}"
+        ) from error
