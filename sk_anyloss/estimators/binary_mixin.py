@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +21,9 @@ from sk_anyloss.metrics import Metric, curve_names
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.scoring import is_curve, metric_score
-from sk_anyloss.training.data.source import Source
 
 if TYPE_CHECKING:
-    from sk_anyloss.training.data.source import Matrix
+    from sk_anyloss.training.data.source import Matrix, Source
 
 __all__ = ["DecidesByLogOdds"]
 
@@ -77,8 +76,8 @@ class DecidesByLogOdds(ClassifierMixin):
         reset: bool,
     ) -> Any:
         """Samples, and labels unless they are left out, as arrays."""
-        if isinstance(X, Source):
-            return self._validate_source(X, y, reset)
+        if getattr(X, "is_source", False):
+            return self._validate_source(cast("Source", X), y, reset)
         options = {}
         if not (y is None or isinstance(y, str)):
             y = y.toarray() if issparse(y) else y  # type: ignore[union-attr]

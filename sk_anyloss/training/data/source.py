@@ -29,6 +29,8 @@ Index: TypeAlias = "slice | np.ndarray"
 class Source(ABC):
     """Samples of shape (n, d) that are read in blocks."""
 
+    #: Asked for where this module cannot be imported, since torch is missing.
+    is_source = True
     shape: tuple[int, int]
     dtype: np.dtype
     #: Whether a block that is made dense would take far more memory.
