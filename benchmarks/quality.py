@@ -45,7 +45,7 @@ from benchmarks.datasets import (
 )
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import get_baseline, tuned_threshold
-from sk_anyloss.compare.boosting import installed_boosting, make_boosting
+from sk_anyloss.compare.methods.boosting import installed_boosting, make_boosting
 from sk_anyloss.compare.verdict import judge_many
 from sk_anyloss.estimators.folds import inner_cv
 

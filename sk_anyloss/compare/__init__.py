@@ -13,7 +13,7 @@ from sk_anyloss.compare import _home  # noqa: F401  Before skrub and matplotlib.
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare, compare_tables
 from sk_anyloss.compare.errors import TableError
-from sk_anyloss.compare.methods import (
+from sk_anyloss.compare.methods.registry import (
     default_methods,
     get_method,
     method_names,

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 
-from sk_anyloss.compare.methods import (
+from sk_anyloss.compare.methods.registry import (
     default_methods,
     get_method,
     method_for_classes,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
+from sk_anyloss.compare.methods.simplicity import simplicity
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.report.thresholds import total_cost
-from sk_anyloss.compare.simplicity import simplicity
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results

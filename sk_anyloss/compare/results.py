@@ -11,7 +11,7 @@ import pandas as pd
 
 from sk_anyloss.compare.checks import Finding, check_results, check_table
 from sk_anyloss.compare.dummies import dummy_ranking
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
 from sk_anyloss.compare.recommendation import Recommendation, recommend
 from sk_anyloss.compare.report.text import format_results, metric_title

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sk_anyloss.compare import get_method, method_names
-from sk_anyloss.compare.boosting import (
+from sk_anyloss.compare.methods.boosting import (
     LIBRARIES,
     EncodedLabels,
     installed_boosting,

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from sk_anyloss.compare.cli.main import main
-from sk_anyloss.compare.methods import method_names
+from sk_anyloss.compare.methods.registry import method_names
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.metrics import metric_names
 from tests.compare.samples import mixed

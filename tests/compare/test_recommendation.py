@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_wine
 
 from sk_anyloss.compare import Comparison, compare, compare_tables, make_table
-from sk_anyloss.compare.methods import method_names
+from sk_anyloss.compare.methods.registry import method_names
+from sk_anyloss.compare.methods.simplicity import simplicity
 from sk_anyloss.compare.run.store import Fold
-from sk_anyloss.compare.simplicity import simplicity
 from sk_anyloss.compare.verdict import judge
 from tests.compare.samples import FAST, X, Y
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import sk_anyloss.compare
-from sk_anyloss.compare.boosting import installed_boosting
+from sk_anyloss.compare.methods.boosting import installed_boosting
 from tests.robustness.test_model_files import (
     WORDS,
     members_of,

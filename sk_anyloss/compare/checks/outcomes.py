@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_anyloss.compare.checks.base import NotApplicable, ResultCheck
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
 from sk_anyloss.compare.report.text import metric_title
 

@@ -12,7 +12,11 @@ from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
-from sk_anyloss.compare.methods import default_methods, get_method, method_names
+from sk_anyloss.compare.methods.registry import (
+    default_methods,
+    get_method,
+    method_names,
+)
 from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results
 from sk_anyloss.compare.run.execution import Progress

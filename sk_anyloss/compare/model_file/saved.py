@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 from sk_anyloss.compare.errors import TableError
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.model_file import (
     MAX_BYTES,
     Facts,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import matplotlib
 from matplotlib.figure import Figure
 
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from sk_anyloss import __version__
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.classes import class_section
 from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_png, as_svg
 from sk_anyloss.compare.report.pictures import figures

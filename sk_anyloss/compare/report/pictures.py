@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.confusion import plot_all_confusions, plot_confusion
 from sk_anyloss.compare.report.drawing import (
     HIGHLIGHT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.metrics import Metric, Savings, get_metric, metric_name
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 

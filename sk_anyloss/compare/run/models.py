@@ -19,7 +19,7 @@ from sk_anyloss.compare.folds.tuning import (
     inner_groups,
     set_inner_folds,
 )
-from sk_anyloss.compare.methods import get_method
+from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import encode_metric
 from sk_anyloss.compare.run.store import Fold
 from sk_anyloss.compare.tables.table import Features, Table

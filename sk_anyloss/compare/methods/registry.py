@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
 from sk_anyloss.baselines import SmallClassesSMOTE, get_baseline, tuned_threshold
-from sk_anyloss.compare.boosting import installed_boosting, make_boosting
+from sk_anyloss.compare.methods.boosting import installed_boosting, make_boosting
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.search import AnyLossClassifierCV
@@ -224,7 +224,7 @@ def method_for_classes(name: str, n_classes: int) -> str | None:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods import method_for_classes
+    >>> from sk_anyloss.compare.methods.registry import method_for_classes
     >>> method_for_classes("histgb", 3), method_for_classes("histgb_threshold", 2)
     ('histgb', 'histgb_threshold')
     """

@@ -39,7 +39,7 @@ def simplicity(method: str) -> tuple[int, int]:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.simplicity import simplicity
+    >>> from sk_anyloss.compare.methods.simplicity import simplicity
     >>> sorted(["anyloss_cv", "histgb", "logistic_smote", "logistic"], key=simplicity)
     ['logistic', 'logistic_smote', 'histgb', 'anyloss_cv']
     """

@@ -49,7 +49,7 @@ class EncodedLabels(ClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from sk_anyloss.compare.boosting import EncodedLabels
+    >>> from sk_anyloss.compare.methods.boosting import EncodedLabels
     >>> X, y = np.array([[0.0], [1.0], [5.0]]), np.array(["no", "no", "yes"])
     >>> model = EncodedLabels(LogisticRegression(), balanced=True).fit(X, y)
     >>> model.predict([[0.0], [6.0]]).tolist(), model.estimator_.classes_
@@ -127,7 +127,7 @@ def installed_boosting() -> dict[str, str]:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.boosting import installed_boosting
+    >>> from sk_anyloss.compare.methods.boosting import installed_boosting
     >>> set(installed_boosting()) <= {"lightgbm", "xgboost", "catboost"}
     True
     """
@@ -157,7 +157,7 @@ def make_boosting(name: str, seed: int = 0, balanced: bool = False) -> EncodedLa
 
     Examples
     --------
-    >>> from sk_anyloss.compare.boosting import make_boosting
+    >>> from sk_anyloss.compare.methods.boosting import make_boosting
     >>> make_boosting("lightboost")
     Traceback (most recent call last):
     ...

@@ -1,0 +1,1 @@
+"""Methods to compare: their registry, boosting libraries, and which is simpler."""
