@@ -7,13 +7,19 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 
-.PHONY: demo test test-portable test-oldest lint format wheel bench-speed study clean
+QUICK ?=
+
+.PHONY: demo test docs test-portable test-oldest lint format wheel bench-speed study clean
 
 demo: $(READY)
 	$(BIN)/python -m sk_anyloss compare
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# The documentation, in docs/_build/html; QUICK=1 does not run the long examples.
+docs: $(READY)
+	QUICK=$(QUICK) $(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html $(ARGS)
 
 # The numeric tests under other CPU instruction sets, which round differently.
 test-portable: $(READY)
@@ -63,4 +69,5 @@ $(OLDEST)/.ready: setup.cfg pyproject.toml constraints-oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/auto_examples \
+		docs/api/generated docs/api/examples *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -177,7 +177,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         Where the positive class, or each label, is predicted.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if all were strings.
     net_ : AnyLossNet
         The trained skorch net; ``net_.module_`` is the torch module.

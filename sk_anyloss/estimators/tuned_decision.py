@@ -111,7 +111,7 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         Two classes: the positive one.
     n_features_in_ : int
         Number of features seen in ``fit``, if the estimator tells it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the estimator tells them.
 
     See Also

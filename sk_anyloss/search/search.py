@@ -174,7 +174,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         The same, as a score between 0 and 1; not for several classes.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if all were strings.
 
     See Also

@@ -1,17 +1,14 @@
-"""Every step and every loss side by side: value and derivative over the probability.
+"""
+Every step and every loss
+=========================
 
+Value and derivative of every step and loss, over the probability.
 Above, the steps from a probability to a soft decision. Below, the losses: the loss of a
 batch as the probability of one of its samples varies from 0 to 1 and the others are
 fixed, and its derivative with respect to the logit of that sample. Where the derivative
 vanishes, training no longer moves the sample, right or wrong.
 """
 
-import sys
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
@@ -94,7 +91,4 @@ figure.suptitle(
     "Orange: a positive sample varies; blue: a negative one."
 )
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-folder.mkdir(parents=True, exist_ok=True)
-figure.savefig(folder / "losses.png", dpi=100)
-print(f"Figure: {folder / 'losses.png'}")
+plt.show()

@@ -1,16 +1,13 @@
-"""AnyLossClassifierCV: candidates cross-validated in one call.
+"""
+The search and its displays
+===========================
 
-All candidates and folds are trained in stacks; their out-of-fold predictions are
-pooled, and the networks of the best candidates are averaged. The figure shows the
-scores of all candidates, and those of the ensemble at other thresholds.
+``AnyLossClassifierCV`` cross-validates candidates in one call. All candidates and folds
+are trained in stacks; their out-of-fold predictions are pooled, and the best decide
+together by a weighted mean. The pictures show the scores of all candidates, and those
+of the ensemble at other thresholds.
 """
 
-import sys
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
@@ -37,7 +34,4 @@ ThresholdDisplay.from_estimator(search, ax=right)
 left.set_title("Candidates")
 right.set_title("The ensemble at other thresholds")
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-folder.mkdir(parents=True, exist_ok=True)
-figure.savefig(folder / "tunes_itself.png", dpi=110)
-print(f"Figure: {folder / 'tunes_itself.png'}")
+plt.show()

@@ -1,15 +1,12 @@
-"""Choosing the metric: one data set, five metrics, five decision boundaries.
+"""
+Train for five metrics
+======================
 
+One data set, five metrics, five decision boundaries.
 The same network is trained on the same samples for five metrics. The metric determines
 how many false positives it accepts to find one more positive.
 """
 
-import sys
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.inspection import DecisionBoundaryDisplay
@@ -51,7 +48,4 @@ for panel, metric in zip(panels, metrics, strict=True):
     panel.set(title=f"trained for {metric}", xticks=[], yticks=[])
     panel.set_xlabel(f"precision {precision:.2f}, recall {recall:.2f}")
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-folder.mkdir(parents=True, exist_ok=True)
-figure.savefig(folder / "choosing_the_metric.png", dpi=110)
-print(f"Figure: {folder / 'choosing_the_metric.png'}")
+plt.show()

@@ -1,4 +1,6 @@
-"""Three classes under accuracy and under macro F1, and ordered classes under kappa.
+"""
+Three classes, and ordered classes
+==================================
 
 Above, one network on the same samples of three classes, of which one is frequent,
 trained for two metrics: accuracy gives up the rare classes where they overlap with the
@@ -7,12 +9,6 @@ frequent grades in the middle; a network that is trained for quadratic weighted 
 finds many more of the rare ones at both ends, at the price of some accuracy.
 """
 
-import sys
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -84,7 +80,4 @@ for panel, (name, params) in zip(panels[1], trained.items(), strict=True):
     )
     panel.set(xlabel="predicted grade", ylabel="true grade")
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-folder.mkdir(parents=True, exist_ok=True)
-figure.savefig(folder / "several_classes.png", dpi=100)
-print(f"Figure: {folder / 'several_classes.png'}")
+plt.show()

@@ -1,17 +1,13 @@
-"""How to read the verdict of a comparison, and what the ROPE does.
+"""
+Read the verdict of a comparison
+================================
 
 A verdict has three probabilities, which add up to one: that a method is better, that
 the two are practically equivalent, and that it is worse. You choose which differences
-count as equivalent: the region of practical equivalence (ROPE). Saves a figure of the
-three probabilities over the ROPE.
+count as equivalent: the region of practical equivalence (ROPE). The
+picture shows the three probabilities over the ROPE.
 """
 
-import sys
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_classification
@@ -23,7 +19,7 @@ X, y = make_classification(
     500, 8, n_informative=4, weights=[0.9], flip_y=0.05, random_state=1
 )
 methods = ["anyloss", "logistic_balanced", "bce"]
-comparison = compare(X, y, "f1", methods=methods, folds=10)
+comparison = compare(X, y, "f1", methods=methods, folds=5)
 for verdict in comparison.verdicts().values():
     print(verdict)
 
@@ -46,6 +42,4 @@ for panel, other in zip(panels, ["logistic_balanced", "bce"], strict=True):
 panels[0].set_ylabel("probability")
 panels[1].legend(loc="center right", framealpha=0.9)
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-folder.mkdir(parents=True, exist_ok=True)
-figure.savefig(folder / "reading_the_verdict.png", dpi=120)
+plt.show()
