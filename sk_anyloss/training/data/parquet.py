@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,7 @@ from sk_anyloss.training.data.batches import stratified_order
 from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, is_numeric
 from sk_anyloss.training.data.source import Index, Source
 from sk_anyloss.training.data.strata import strata
+from sk_anyloss.training.data.window import Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,8 @@ class ParquetSource(Source):
     >>> folder.cleanup()
     """
 
+    is_streamed = True
+
     def __init__(
         self,
         paths: Paths,
@@ -104,11 +106,11 @@ class ParquetSource(Source):
             raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
         sizes = [group.n for group in self.groups]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._buffer: Window | None = None
         self._checked: set[int] = set()
         n_features = len(self.columns)
         if preprocessor is not None:
-            n_features = self._decoded(0).shape[1]
+            n_features = self._preprocessed(self.groups[0]).shape[1]
         self.shape = int(self._starts[-1]), n_features
 
     def _refuse_other_types(self) -> None:
@@ -178,32 +180,30 @@ class ParquetSource(Source):
         """
         return (self.files.frame(group) for group in self.groups)
 
-    def _decoded(self, g: int) -> np.ndarray:
-        """Samples of a row group as numbers, from the cache if it is there."""
-        if g in self._cache:
-            self._cache.move_to_end(g)
-            return self._cache[g]
+    def _read(self, g: int, out: np.ndarray) -> None:
+        """Write the samples of a row group as numbers."""
         group = self.groups[g]
         if self.preprocessor is None:
             self._refuse_other_types()
-            # Others make room before, so that no more than a window is held.
-            self._make_room(group.n * len(self.columns) * self.dtype.itemsize)
-            X = self.files.matrix(group, self.dtype)
+            self.files.matrix(group, out)
         else:
-            found = self.preprocessor.transform(self.files.frame(group))
-            found = found.toarray() if hasattr(found, "toarray") else found
-            X = np.ascontiguousarray(found, dtype=self.dtype)
-            self._make_room(X.nbytes)
+            out[:] = self._preprocessed(group)
         if g not in self._checked:
-            self._check_finite(group, X)
+            self._check_finite(group, out)
             self._checked.add(g)
-        self._cache[g] = X
-        return X
 
-    def _make_room(self, n_bytes: int) -> None:
-        held = sum(X.nbytes for X in self._cache.values())
-        while self._cache and held + n_bytes > self.window:
-            held -= self._cache.popitem(last=False)[1].nbytes
+    def _preprocessed(self, group: RowGroup) -> np.ndarray:
+        found = self.preprocessor.transform(self.files.frame(group))
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+
+    @property
+    def buffer(self) -> Window:
+        """The samples that are in memory."""
+        if self._buffer is None:
+            self._buffer = Window(
+                self._starts, self.shape[1], self.dtype, self.window, self._read
+            )
+        return self._buffer
 
     def _check_finite(self, group: RowGroup, X: np.ndarray) -> None:
         finite = np.isfinite(X).all(axis=0)
@@ -219,34 +219,33 @@ class ParquetSource(Source):
             "or leave the column out of columns=."
         )
 
-    def _groups_of(self, index: np.ndarray) -> Iterator[tuple[int, Any]]:
-        """Row groups of samples, those in memory first, and which samples they are."""
-        at = np.searchsorted(self._starts, index, side="right") - 1
-        found = np.unique(at).tolist()
-        if len(found) == 1:
-            yield found[0], slice(None)
-            return
-        for g in sorted(found, key=lambda g: g not in self._cache):
-            yield g, np.flatnonzero(at == g)
-
-    def block(self, index: Index) -> np.ndarray:
-        """Samples as an array; those of the row groups in memory come first."""
+    def gather(self, index: Index, out: Tensor) -> None:
+        """Write samples into a tensor, those of the row groups in memory first."""
         if isinstance(index, slice):
             index = np.arange(*index.indices(self.shape[0]))
-        out = np.empty((len(index), self.shape[1]), dtype=self.dtype)
-        for g, places in self._groups_of(index):
-            out[places] = self._decoded(g)[index[places] - self._starts[g]]
-        return out
+        own = torch.from_numpy(np.empty(0, dtype=self.dtype)).dtype
+        if out.dtype == own and out.device.type == "cpu" and out.is_contiguous():
+            self.buffer.gather(index, out)
+        else:
+            out.copy_(self.dense(index))
 
     def dense(self, index: Index) -> Tensor:
         """Samples as a tensor."""
         return torch.from_numpy(self.block(index))
 
+    def block(self, index: Index) -> np.ndarray:
+        """Samples as an array."""
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(self.shape[0]))
+        out = np.empty((len(index), self.shape[1]), dtype=self.dtype)
+        self.buffer.gather(index, torch.from_numpy(out))
+        return out
+
     def feature(self, j: int, index: np.ndarray | None) -> np.ndarray:
         """One feature of some samples, or of all of them."""
         feature = np.empty(self.shape[0], dtype=self.dtype)
         for g in range(len(self.groups)):
-            feature[self._starts[g] : self._starts[g + 1]] = self._decoded(g)[:, j]
+            feature[self._starts[g] : self._starts[g + 1]] = self.buffer.feature(g, j)
         return feature if index is None else feature[index]
 
     def order(
@@ -280,4 +279,4 @@ class ParquetSource(Source):
         return order
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cache": OrderedDict()}
+        return {**vars(self), "_buffer": None}

@@ -35,6 +35,8 @@ class Source(ABC):
     dtype: np.dtype
     #: Whether a block that is made dense would take far more memory.
     is_thin: bool = False
+    #: Whether samples are not in memory, so that single features are slow to read.
+    is_streamed: bool = False
 
     @abstractmethod
     def dense(self, index: Index) -> Tensor:

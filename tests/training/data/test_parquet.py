@@ -66,18 +66,22 @@ def test_a_source_reads_what_was_written(samples, folder):
     for chosen in (index, slice(90, 310), slice(None), slice(5, 6)):
         np.testing.assert_array_equal(data.block(chosen), X[chosen])
     np.testing.assert_array_equal(data.feature(2, index), X[index, 2])
-    held = sum(block.nbytes for block in data._cache.values())
-    assert held <= SMALL_WINDOW
+    assert data.buffer.nbytes <= SMALL_WINDOW
+    assert data.buffer.held == [10, 11, 12, 13, 14]  # The last it was asked for.
     by_dataset = ParquetSource(dataset.dataset(folder), columns=["x3", "x1"])
     np.testing.assert_array_equal(by_dataset.block(slice(0, N)), X[:, [3, 1]])
     everything = ParquetSource([folder / "a.parquet", folder / "b.parquet"], target="y")
     assert everything.columns == [*NAMES, "w", "id"]
 
 
-@pytest.mark.parametrize("weight", [None, "w"], ids=["even", "weighted"])
-def test_a_full_batch_trains_as_in_memory(samples, folder, weight):
+@pytest.mark.parametrize(
+    ("weight", "n_bins"), [(None, None), ("w", 4)], ids=["even", "weighted bins"]
+)
+def test_a_full_batch_trains_as_in_memory(samples, folder, weight, n_bins):
     X, y, w = samples
-    model = AnyLossClassifier(batch_size=1.0, max_epochs=10, random_state=0)
+    model = AnyLossClassifier(
+        batch_size=1.0, max_epochs=10, n_bins=n_bins, random_state=0
+    )
     expected = copy.deepcopy(model).fit(X, y, None if weight is None else w)
     data = open_folder(folder, weight=weight, window=SMALL_WINDOW)
     found = model.fit(data)
