@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._compat import with_short_indices
+from sk_anyloss.estimators.quantiles import QuantileSketch
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source
 
@@ -66,9 +67,13 @@ def _standardized(source: Source, sample: Subset) -> Encoding:
     # No value is further from the mean than sqrt(n) standard deviations.
     largest = np.abs(mean) + scale * np.sqrt(len(sample.target))
     usable = np.isfinite(scaler.var_) & (largest < np.finfo(source.dtype).max / 4)
-    for j in np.flatnonzero(~usable | ((scale == 1) & (scaler.var_ != 1))).tolist():
-        feature = source.feature(j, sample.index)
-        mean[j], scale[j] = _exact_mean_and_scale(feature, sample.weight)
+    strange = np.flatnonzero(~usable | ((scale == 1) & (scaler.var_ != 1)))
+    if source.is_streamed and len(strange):
+        mean[strange], scale[strange] = _means_and_scales(source, sample, strange)
+    elif len(strange):
+        for j in strange.tolist():
+            feature = source.feature(j, sample.index)
+            mean[j], scale[j] = _exact_mean_and_scale(feature, sample.weight)
     if not (np.isfinite(mean).all() and (scale > 0).all()):
         (j, *_) = np.flatnonzero(~np.isfinite(mean)).tolist()
         raise ValueError(
@@ -100,6 +105,32 @@ def _exact_mean_and_scale(
     return first + unit * mean, unit * float(np.sqrt(variance))
 
 
+def _means_and_scales(
+    source: Source, sample: Subset, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same as :func:`_exact_mean_and_scale` for columns that are read in blocks."""
+    limits = np.finfo(source.dtype)
+    least, greatest = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    for block, _ in sample.chunks(source):
+        least = np.minimum(least, block[:, columns].min(axis=0))
+        greatest = np.maximum(greatest, block[:, columns].max(axis=0))
+    top = np.maximum(np.abs(least), np.abs(greatest))
+    is_huge = top > limits.max / 4
+    with np.errstate(over="ignore"):
+        unit = greatest - least
+    is_constant = ~is_huge & (unit <= 8 * limits.eps * top)
+    unit[is_huge | is_constant] = np.inf  # Their offsets are 0.
+    scaler = StandardScaler()
+    for block, weight in sample.chunks(source):
+        offsets = (block[:, columns].astype(float) - least) / unit
+        scaler.partial_fit(offsets, sample_weight=weight)
+    unit[is_huge | is_constant] = 1
+    mean = np.where(is_constant, 0, least + unit * scaler.mean_)
+    scale = np.where(is_constant, np.inf, unit * np.sqrt(scaler.var_))
+    mean[is_huge] = scale[is_huge] = np.inf
+    return mean, scale
+
+
 def _piecewise_linear(source: Source, sample: Subset, n_bins: int) -> Encoding:
     """Each bin of a feature as an input: -1 below the bin, 1 above it, linear within.
 
@@ -110,9 +141,13 @@ def _piecewise_linear(source: Source, sample: Subset, n_bins: int) -> Encoding:
     a value have networks of one shape.
     """
     means, scales, features = [], [], []
+    sketch = _sketch(source, sample, n_bins) if source.is_streamed else None
     for j in range(source.shape[1]):
-        feature = source.feature(j, sample.index)
-        edges = _bin_edges(feature.astype(float), sample.weight, n_bins)
+        if sketch is not None:
+            edges = sketch.edges(j, n_bins)
+        else:
+            feature = source.feature(j, sample.index)
+            edges = _bin_edges(feature.astype(float), sample.weight, n_bins)
         n_used = len(edges) - 1
         n_inputs = min(n_bins, 1 << max(0, n_used - 1).bit_length())
         mean, scale = np.zeros(n_inputs), np.full(n_inputs, np.inf)
@@ -124,6 +159,13 @@ def _piecewise_linear(source: Source, sample: Subset, n_bins: int) -> Encoding:
         scales.append(scale)
         features.append(np.full(n_inputs, j))
     return Encoding(*(np.concatenate(parts) for parts in (means, scales, features)))
+
+
+def _sketch(source: Source, sample: Subset, n_bins: int) -> QuantileSketch:
+    sketch = QuantileSketch(n_bins + 1)
+    for block, weight in sample.chunks(source):
+        sketch.add(block, weight)
+    return sketch
 
 
 def _bin_edges(feature: np.ndarray, weight: np.ndarray | None, n: int) -> np.ndarray:
