@@ -10,8 +10,15 @@ from datetime import timedelta
 
 #: Seconds after which processes that wait for each other are given up.
 TIMEOUT = 120
-#: What the processes need, imported once for all of them.
-PRELOADED = ["pytest", "torch.nn.parallel", "sk_anyloss.training.net"]
+#: What the processes need, imported once for all of them; optimisers of torch import
+#: its compiler, which takes longer than the tests.
+PRELOADED = [
+    "pytest",
+    "torch._dynamo",
+    "torch.nn.parallel",
+    "torch.distributed.fsdp",
+    "sk_anyloss.training.net",
+]
 
 
 def run_in_processes(size, function, *args, folder):
