@@ -7,29 +7,42 @@ import pytest
 
 import sk_anyloss
 from sk_anyloss import baselines, compare, losses, metrics, plain
-from sk_anyloss.baselines import get_baseline
 from sk_anyloss.losses import loss_names
 from sk_anyloss.losses.steps import step_names
 from sk_anyloss.metrics import curve_names, metric_names
 from sk_anyloss.search import displays
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LOSSES = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
-SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
-STUDY = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-CLASSES = (ROOT / "docs" / "classes.md").read_text(encoding="utf-8")
-PAGES = README + LOSSES + CLASSES + SEARCH
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGES, flags=re.DOTALL)
+LOSSES = (DOCS / "losses.md").read_text(encoding="utf-8")
+STUDY = (DOCS / "study.md").read_text(encoding="utf-8")
+#: Pages whose code is of one process, one computer and no other files.
+SELF_CONTAINED = [
+    ROOT / "README.md",
+    *(DOCS / f"{name}.md" for name in ("quick_start", "pitfalls", "losses", "classes")),
+    DOCS / "search.md",
+    *sorted((DOCS / "guide").glob("*.md")),
+]
+ALL_PAGES = [ROOT / "README.md", *DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]
 
 
-@pytest.mark.parametrize("block", range(len(BLOCKS)))
-def test_code_blocks_of_the_documents_run(block):
-    exec(compile(BLOCKS[block], f"block {block}", "exec"), {})
+def code_of(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
 
 
-def test_the_readme_names_every_metric():
-    assert all(name in README for name in metric_names() + curve_names())
+@pytest.mark.parametrize(
+    "page", [page for page in SELF_CONTAINED if code_of(page)], ids=lambda p: p.stem
+)
+def test_code_of_the_documents_runs(page):
+    names = {}
+    for number, block in enumerate(code_of(page)):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def test_the_page_of_metrics_names_every_metric():
+    page = (DOCS / "guide" / "metrics.md").read_text(encoding="utf-8")
+    assert all(f"'{name}'" in page for name in metric_names() + curve_names())
 
 
 def test_the_losses_page_names_every_step_and_loss():
@@ -37,25 +50,25 @@ def test_the_losses_page_names_every_step_and_loss():
     assert all(f"`'{name}'`" in LOSSES for name in loss_names())
 
 
-def test_figures_of_the_documents_exist():
-    figures = re.findall(r"!\[.*?\]\((.*?)\)", README)
-    assert len(figures) == 4
-    assert all((ROOT / figure).exists() for figure in figures)
-    for page, n_figures in ((LOSSES, 1), (SEARCH, 1), (STUDY, 5), (CLASSES, 1)):
-        figures = re.findall(r"!\[.*?\]\((.*?)\)", page)
-        assert len(figures) == n_figures
-        assert all((ROOT / "docs" / figure).exists() for figure in figures)
-
-
-def test_commands_of_the_documents_exist():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert {"demo", "test"} <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
-    pages = README + LOSSES + SEARCH + STUDY + CLASSES
-    for module in re.findall(r"python -m (benchmarks\.\w+)", pages):
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda p: p.stem)
+def test_figures_and_commands_of_the_documents_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for figure in re.findall(r"!\[.*?\]\((.*?)\)", text):
+        assert (page.parent / figure).exists(), figure
+    for module in re.findall(r"python -m (benchmarks\.\w+)", text):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
-    for name in re.findall(r"get_baseline\(.(\w+).", README):
-        assert get_baseline(name)
+    for example in re.findall(r"examples/(plot_\w+)", text):
+        assert (ROOT / "examples" / f"{example}.py").exists(), example
+
+
+def test_the_readme_is_short_and_its_commands_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([\w-]+):", makefile, flags=re.MULTILINE))
+    assert {"demo", "test"} <= set(re.findall(r"`make ([\w-]+)`", README)) <= targets
+    assert len(README.splitlines()) <= 90
+    for link in re.findall(r"\]\(([^):]+)\)", README):
+        assert (ROOT / link).exists(), link
 
 
 def test_the_study_page_has_every_table():
