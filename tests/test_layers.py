@@ -16,6 +16,7 @@ LAYERS = (
     "training",
     "estimators",
     "baselines",
+    "boosting",
     "search",
     "plain",
     "compare",

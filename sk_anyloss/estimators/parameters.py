@@ -74,7 +74,7 @@ def check_search_params(model: Any) -> None:
     Those of its candidates are refused with the first candidate.
     """
     check_common_params(model)
-    check_flags(model, "ensemble")
+    check_flags(model, "ensemble", "drop_early")
     if model.tune_threshold != "auto":
         check_flags(model, "tune_threshold", way_out=" or 'auto'")
     check_list("hidden", model.hidden, "networks to try, such as [(), (32, 32)]")

@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from sk_anyloss.boosting import MetricBoostingClassifier
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.budget import Clock
 from sk_anyloss.search.candidates import ESTIMATOR
+from sk_anyloss.search.halving import clearly_behind, first_fold
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
 
@@ -41,6 +43,8 @@ class Runner:
         Seconds that all candidates may take.
     verbose : int
         If 1, prints a line for each candidate.
+    drop_early : bool, default=True
+        Whether candidates that are clearly behind on one fold are dropped.
     """
 
     out_of_fold: OutOfFold
@@ -49,6 +53,7 @@ class Runner:
     n_jobs: int | None
     time_budget: float | None
     verbose: int
+    drop_early: bool = True
     #: The candidates in the order in which they are run.
     order: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -67,29 +72,21 @@ class Runner:
         trials : list of Trial
             The candidates that were begun, of which one at least did not fail.
         """
-        by_shape: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for candidate in candidates:
-            shape = [candidate.get(name) for name in ("hidden", "n_bins")]
-            if ESTIMATOR in candidate:  # Each is fitted by itself.
-                shape = [ESTIMATOR, len(by_shape)]
-            by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
-        self.order = [params for group in by_shape.values() for params in group]
-        clock, n_begun = Clock(self.time_budget), 0
-
-        def jobs() -> Iterator[Any]:
-            nonlocal n_begun
-            for group in by_shape.values():
-                left, is_first = clock.left, n_begun == 0
-                if not is_first and left is not None and left <= 0:
-                    return
-                n_begun += len(group)
-                yield delayed(run_trials)(self.base, group, data, left, is_first)
-
-        trials: list[Trial] = []
+        groups = _of_one_shape(candidates)
+        self.order = [params for group in groups for params in group]
+        clock = Clock(self.time_budget)
         parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        fold = None
+        if self.drop_early and self.time_budget is None and len(groups) > 1:
+            fold = first_fold(data)
+        if fold is None:
+            finished = self._run_all(parallel, groups, data, clock)
+        else:
+            finished = self._run_in_two_steps(parallel, groups, data, fold)
+        trials: list[Trial] = []
         interrupted = False
         try:
-            for done in parallel(jobs()):
+            for done in finished:
                 trials.extend(self._score(trial) for trial in done)
         except KeyboardInterrupt:
             if all(trial.error for trial in trials):
@@ -101,18 +98,83 @@ class Runner:
                 f"The search was interrupted after {len(trials)} of {len(candidates)} "
                 "candidates; the best of these are kept."
             )
-        elif n_trained < len(candidates):
+        elif self.time_budget is not None and n_trained < len(candidates):
             _warn(
                 f"time_budget={self.time_budget} was over after {n_trained} of "
                 f"{len(candidates)} candidates and {clock.spent:.1f} s; the best of "
                 "these are kept."
             )
         message = failure_message(trials)
+        if fold is not None and not interrupted and all(t.error for t in trials):
+            # Those that were ahead failed on later folds.
+            return replace(self, drop_early=False).run(candidates, data)
         if all(trial.error for trial in trials):
             raise ValueError(message)
         if message:
             _warn(message)
         return trials
+
+    def _run_all(
+        self,
+        parallel: Parallel,
+        groups: Sequence[Sequence[dict[str, Any]]],
+        data: CrossValidationData,
+        clock: Clock,
+    ) -> Iterator[list[Trial]]:
+        """Train all candidates of each group, as long as time is left."""
+
+        def jobs() -> Iterator[Any]:
+            for number, group in enumerate(groups):
+                left, is_first = clock.left, number == 0
+                if not is_first and left is not None and left <= 0:
+                    return
+                yield delayed(run_trials)(self.base, group, data, left, is_first)
+
+        yield from parallel(jobs())
+
+    def _run_in_two_steps(
+        self,
+        parallel: Parallel,
+        groups: Sequence[Sequence[dict[str, Any]]],
+        data: CrossValidationData,
+        fold: int,
+    ) -> Iterator[list[Trial]]:
+        """Train all candidates on one fold, and the promising ones on the others.
+
+        What is dropped is decided between the steps, so that it does not depend on
+        the number of processes.
+        """
+        job = delayed(run_trials)
+        part = data.of_folds([fold])
+        found = list(parallel(job(self.base, group, part) for group in groups))
+        first = [trial for trials in found for trial in trials]
+        pool = self.out_of_fold.of_fold(fold)
+        behind = clearly_behind(first, pool, len(data.folds))
+        kept = [
+            i for i, trial in enumerate(first) if not trial.error and i not in behind
+        ]
+        rest = data.of_folds([k for k in range(len(data.folds)) if k != fold])
+        sizes = self.out_of_fold.sizes
+        start, jobs = 0, []
+        for group in groups:
+            own = [i for i in kept if start <= i < start + len(group)]
+            jobs.append([first[i].params for i in own])
+            start += len(group)
+        later = parallel(job(self.base, own, rest) for own in jobs if own)
+        reason = f"after fold {fold} of {len(sizes)} it was clearly behind."
+        start = 0
+        for group, own in zip(groups, jobs, strict=True):
+            trained = iter(next(later) if own else [])
+            done = []
+            for i in range(start, start + len(group)):
+                trial = first[i]
+                if i in kept:
+                    trial = trial.joined(next(trained), fold, sizes)
+                elif i in behind:
+                    trial = Trial.dropped(trial.params, reason, trial.seconds)
+                done.append(trial)
+            start += len(group)
+            yield done
 
     def _score(self, trial: Trial) -> Trial:
         """A candidate with its threshold tuned, or as failed if it has no score."""
@@ -138,8 +200,9 @@ class Runner:
             return False  # Class weights already move the threshold.
         if not trial.is_network:
             model = trial.params[ESTIMATOR]
-            is_ours = isinstance(model, AnyLossClassifier)
-            return not (is_ours and trains_on_metric(model.loss))
+            if isinstance(model, AnyLossClassifier):
+                return not trains_on_metric(model.loss)
+            return not isinstance(model, MetricBoostingClassifier)
         return not trains_on_metric(trial.params.get("loss"))
 
     def _print(self, trial: Trial) -> None:
@@ -156,6 +219,19 @@ class Runner:
             f"(folds {np.nanmean(folds):.3f} +/- {np.nanstd(folds):.3f})  "
             f"{trial.seconds:6.2f} s  {trial.describe()}"
         )
+
+
+def _of_one_shape(
+    candidates: Sequence[dict[str, Any]],
+) -> list[list[dict[str, Any]]]:
+    """Networks of one shape together, and every other classifier by itself."""
+    by_shape: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for candidate in candidates:
+        shape = [candidate.get(name) for name in ("hidden", "n_bins")]
+        if ESTIMATOR in candidate:
+            shape = [ESTIMATOR, len(by_shape)]
+        by_shape[repr(shape)].append(candidate)  # A list cannot be a key.
+    return list(by_shape.values())
 
 
 def _warn(message: str) -> None:

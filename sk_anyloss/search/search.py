@@ -119,6 +119,11 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         candidates are always trained.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
+    drop_early : bool, default=True
+        Whether, of two classes and 1,000 samples or more, all candidates are trained
+        on one fold first, and those whose scores there foretell a weight below 0.02 on
+        no other: see :func:`sk_anyloss.search.halving.clearly_behind`. They then have
+        no scores in ``cv_results_``. Not with a ``time_budget``, which drops by time.
     verbose : int, default=0
         If 1, prints a line for each candidate as soon as it is scored, and in the end
         the weights of those that decide and why others do not.
@@ -156,7 +161,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         weight does not.
     dropped_ : list of pairs of str
         The candidates that do not decide, each in one line, and why: it failed, time
-        was over, or others are better.
+        was over, it was clearly behind on one fold, or others are better.
     estimators_ : list of AnyLossClassifier and other classifiers
         The models that decide.
     estimator_offsets_ : ndarray of shape (n_estimators,) or (n_estimators, n_classes)
@@ -211,6 +216,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         n_jobs: int | None = None,
         time_budget: float | None = None,
         random_state: int | np.random.RandomState | None = None,
+        drop_early: bool = True,
         verbose: int = 0,
     ) -> None:
         self.metric = metric
@@ -228,6 +234,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         self.n_jobs = n_jobs
         self.time_budget = time_budget
         self.random_state = random_state
+        self.drop_early = drop_early
         self.verbose = verbose
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -312,6 +319,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             self.n_jobs,
             self.time_budget,
             self.verbose,
+            self.drop_early,
         )
         trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)

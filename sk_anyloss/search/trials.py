@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,23 @@ class CrossValidationData:
         Positions to train on, and positions to leave out.
     weight : ndarray, default=None
         Weights of the samples.
+    numbers : sequence of int, default=None
+        Numbers of the folds among all, if these are only some of them.
+    n_folds : int, default=None
+        Number of all folds then.
     """
 
     X: Matrix
     y: np.ndarray
     folds: Sequence[tuple[np.ndarray, np.ndarray]]
     weight: np.ndarray | None = None
+    numbers: Sequence[int] | None = None
+    n_folds: int | None = None
+
+    def of_folds(self, numbers: Sequence[int]) -> CrossValidationData:
+        """The same samples, with some of the folds."""
+        folds = [self.folds[k] for k in numbers]
+        return replace(self, folds=folds, numbers=numbers, n_folds=len(self.folds))
 
     def out_of_fold(self, labels: Labels, metric: str | Metric) -> OutOfFold:
         """The samples that the folds leave out, to be scored by a metric."""
@@ -73,7 +84,7 @@ class Trial:
     error : str, default=''
         Why it failed; it then has no models and no predictions.
     is_dropped : bool, default=False
-        Whether it did not fail, but was given up, since time was over.
+        Whether it did not fail, but was given up.
     """
 
     params: dict[str, Any]
@@ -99,9 +110,35 @@ class Trial:
 
     @classmethod
     def dropped(cls, params: dict[str, Any], reason: str, seconds: float) -> Trial:
-        """A candidate that was given up, since time was over."""
+        """A candidate that was given up: time was over, or it was clearly behind."""
         error = f"Dropped: {reason}"
         return cls(params, [], np.empty(0), seconds, error=error, is_dropped=True)
+
+    def joined(self, rest: Trial, fold: int, sizes: Sequence[int]) -> Trial:
+        """Add the models of all other folds to those of one fold.
+
+        Parameters
+        ----------
+        rest : Trial
+            The same candidate, trained on all folds but one.
+        fold : int
+            The number of that one.
+        sizes : sequence of int
+            Numbers of samples that all folds leave out.
+
+        Returns
+        -------
+        trial : Trial
+            With the models and outputs of all folds; as failed, if the rest did.
+        """
+        seconds = self.seconds + rest.seconds
+        if rest.error:
+            return replace(rest, seconds=seconds)
+        others = [size for k, size in enumerate(sizes) if k != fold]
+        outputs = np.split(rest.log_odds, np.cumsum(others)[:-1])
+        outputs.insert(fold, self.log_odds)
+        models = [*rest.models[:fold], *self.models, *rest.models[fold:]]
+        return Trial(self.params, models, np.concatenate(outputs), seconds)
 
     def describe(self) -> str:
         """Its parameters in one line."""
@@ -258,7 +295,9 @@ def _run_estimator(
                     seed=base.random_state,
                 )
         except Exception as error:
-            error.add_note(f"in fold {k} of {len(data.folds)}")
+            number = k if data.numbers is None else data.numbers[k]
+            n_folds = data.n_folds or len(data.folds)
+            error.add_note(f"in fold {number} of {n_folds}")
             raise
         models.append(model)
         clock.check(k + 1, len(data.folds))

@@ -111,12 +111,17 @@ def test_quality_benchmark_runs(folder, monkeypatch, capsys):
     monkeypatch.setattr(quality, "methods_for_metric", small_methods)
     arguments = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
     options = quality.parse_options([str(word) for word in [*arguments, "--jobs", 1]])
-    table = datasets.run_all(options, quality.run_dataset)
+    options.each = True
+    table = quality.run_methods(options)
     quality.report(table, options)
     out = capsys.readouterr().out
     assert "f1, 2 data sets" in out
-    assert "gmean, 1 data sets" in out
-    assert "time of a default fit" in out
+    assert "gmean, 2 data sets" in out
+    assert "set1" in out
+    # One method more: the results of the others are read again.
+    options.methods = ["logistic", quality.ANYLOSS_CV]
+    monkeypatch.setattr(quality, "fit_and_score", None)
+    assert set(quality.run_methods(options)["method"]) == set(options.methods)
     quality.plot_ranks(table, folder / "quality.png")
     assert (folder / "quality.png").stat().st_size > 10_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -94,6 +94,29 @@ class OutOfFold:
             [len(test) for test in tests],
             metric,
             target_type,
+        )
+
+    def of_fold(self, fold: int) -> OutOfFold:
+        """The test samples of a single fold.
+
+        Parameters
+        ----------
+        fold : int
+            Its number.
+
+        Returns
+        -------
+        out_of_fold : OutOfFold
+            In the same order.
+        """
+        start = sum(self.sizes[:fold])
+        own = slice(start, start + self.sizes[fold])
+        return replace(
+            self,
+            index=self.index[own],
+            target=self.target[own],
+            weight=None if self.weight is None else self.weight[own],
+            sizes=[self.sizes[fold]],
         )
 
     def tune(
