@@ -39,7 +39,7 @@ NUMERIC = [
     "tests/losses/test_stacked.py",
     "tests/metrics/multiclass",
     "tests/metrics/test_binary.py",
-    "tests/search/test_out_of_fold.py",
+    "tests/estimators/tuning/test_out_of_fold.py",
     "tests/search/test_runner.py",
     "tests/search/test_search.py",
     "tests/training/network/test_mlp.py",

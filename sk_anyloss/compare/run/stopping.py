@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 __all__ = ["Stopped", "stopped_by"]
 
@@ -67,10 +69,32 @@ def stopped_by(*numbers: int) -> Iterator[None]:
             signal.signal(other, signal.SIG_IGN)
         raise Stopped(number)
 
+    show = sys.unraisablehook
+
+    def repeat(unraisable: Any) -> None:
+        # Python drops what is raised in a destructor or the callback of a weak
+        # reference, where the signal may have arrived.
+        if not isinstance(unraisable.exc_value, Stopped):
+            show(unraisable)
+            return
+        number = unraisable.exc_value.number
+        signal.signal(number, stop)
+        threading.Timer(0.01, _signal_main_thread, [number]).start()
+
     for number in handled:
         signal.signal(number, stop)
+    sys.unraisablehook = repeat
     try:
         yield
     finally:
+        sys.unraisablehook = show
         for number in handled:
             signal.signal(number, before[number])
+
+
+def _signal_main_thread(number: int) -> None:
+    """Send a signal to the main thread, where Python handles signals."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)

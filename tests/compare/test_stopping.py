@@ -1,0 +1,37 @@
+"""Signals stop a run wherever they arrive."""
+
+import signal
+import time
+import weakref
+
+import pytest
+
+from sk_anyloss.compare.run.stopping import Stopped, stopped_by
+
+
+class Owner:
+    pass
+
+
+def signal_in_a_callback():
+    """Receive a signal where Python drops the exceptions that are raised."""
+    owner = Owner()
+    reference = weakref.ref(owner, lambda _: signal.raise_signal(signal.SIGTERM))
+    del owner
+    assert reference() is None
+
+
+def test_a_signal_in_the_callback_of_a_weak_reference_is_not_lost():
+    end = time.monotonic() + 30
+    with pytest.raises(Stopped) as stopped, stopped_by(signal.SIGTERM):
+        signal_in_a_callback()
+        while time.monotonic() < end:
+            time.sleep(0.01)
+    assert stopped.value.number == signal.SIGTERM
+
+
+def test_handlers_are_those_of_before_after_the_block():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Stopped), stopped_by(signal.SIGTERM):
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
