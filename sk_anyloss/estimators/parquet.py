@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sk_anyloss.training.data.parquet import ParquetSource
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
 
-__all__ = ["predict_parquet"]
+__all__ = ["predict_parquet", "write_tables"]
 
 
 def predict_parquet(
@@ -61,23 +61,44 @@ def predict_parquet(
     ['prediction', 'score_False', 'score_True']
     >>> folder.cleanup()
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".tmp")
-    writer: pq.ParquetWriter | None = None
-    stop = 0
-    try:
+    def tables() -> Iterator[Any]:
+        import pyarrow as pa
+
+        stop = 0
         for group in data.groups:
             start, stop = stop, stop + group.n
             X = data.block(slice(start, stop))
-            columns: dict[str, object] = {}
+            columns: dict[str, Any] = {}
             if keep:
                 kept = data.files.table(group, keep)
                 columns.update({name: kept.column(name) for name in keep})
-            columns.update(_columns(model, X))
-            table = pa.table(columns)
+            yield pa.table(columns | _columns(model, X))
+
+    return write_tables(Path(path), tables())
+
+
+def write_tables(path: Path, tables: Iterable[Any]) -> Path:
+    """Write tables of pyarrow as row groups of one file, or nothing if one fails.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which appears when it is complete.
+    tables : iterable of pyarrow.Table
+        One at least; all of them have the schema of the first.
+
+    Returns
+    -------
+    path : Path
+        The file.
+    """
+    import pyarrow.parquet as pq
+
+    unfinished = path.with_name(path.name + ".tmp")
+    writer: pq.ParquetWriter | None = None
+    try:
+        for table in tables:
             if writer is None:
                 writer = pq.ParquetWriter(unfinished, table.schema)
             writer.write_table(table)

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from sk_anyloss.compare.cli.compare import run_compare
 from sk_anyloss.compare.cli.parser import make_parser
 from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.errors import TableWarning
@@ -67,8 +68,7 @@ def _run(options: argparse.Namespace) -> int:
         if os.environ.get(DEBUG):
             raise
         print(
-            f"A file could not be read or written: {error}; finished folds are kept, "
-            "and the same command resumes.",
+            f"A file could not be read or written: {error}{_outlook(options)}.",
             file=sys.stderr,
         )
         return 2
@@ -79,18 +79,18 @@ def _run(options: argparse.Namespace) -> int:
         print(one_line(error) if expected else _unexpected(error), file=sys.stderr)
         return 2 if expected else 1
     except KeyboardInterrupt:
-        print(
-            "\nInterrupted; finished folds are kept, and the same command resumes.",
-            file=sys.stderr,
-        )
+        print(f"\nInterrupted{_outlook(options)}.", file=sys.stderr)
         return 130
     except Stopped as stopped:
-        print(
-            "\nTerminated by a signal; finished folds are kept, and the same command "
-            "resumes.",
-            file=sys.stderr,
-        )
+        print(f"\nTerminated by a signal{_outlook(options)}.", file=sys.stderr)
         return 128 + stopped.number
+
+
+def _outlook(options: argparse.Namespace) -> str:
+    """What is left of a command that has ended early."""
+    if options.run is not run_compare:
+        return "; nothing was written"
+    return "; finished folds are kept, and the same command resumes"
 
 
 def _unexpected(error: Exception) -> str:

@@ -11,6 +11,7 @@ from sk_anyloss import __version__
 from sk_anyloss.compare.cli.compare import run_compare
 from sk_anyloss.compare.cli.evaluate import run_evaluate
 from sk_anyloss.compare.cli.predict import run_predict
+from sk_anyloss.compare.cli.train import add_train_command
 
 __all__ = ["make_parser"]
 
@@ -66,18 +67,24 @@ def make_parser() -> argparse.ArgumentParser:
     _add_data_arguments(compare)
     _add_comparison_arguments(compare)
     _add_run_arguments(compare)
+    add_train_command(commands)
     predict = commands.add_parser(
         "predict", help="apply a stored model", formatter_class=formatter,
         description=PREDICT,
     )  # fmt: skip
     predict.set_defaults(run=run_predict)
     predict.add_argument("model", type=Path, help="model file of compare --save")
-    predict.add_argument("data", type=Path, help="a file with new samples")
+    predict.add_argument(
+        "data", type=Path, help="a file with new samples, or a folder of Parquet files"
+    )
     predict.add_argument(
         "--encoding", help="encoding of a text file (guessed by default)"
     )
     predict.add_argument(
-        "--output", type=Path, default=None, help="a .csv file (standard output)"
+        "--output",
+        type=Path,
+        default=None,
+        help="a .csv file (standard output); for Parquet files of any size, .parquet",
     )
     predict.add_argument(
         "--keep", metavar="COLUMN", action="append", default=[],

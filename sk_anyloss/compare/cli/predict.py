@@ -11,6 +11,7 @@ import pandas as pd
 
 from sk_anyloss.compare.errors import TableError, missing_column
 from sk_anyloss.compare.model_file.saved import predict
+from sk_anyloss.compare.parquet.predictions import predict_folder
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.files import read_frame
 from sk_anyloss.compare.tables.selection import columns_to_drop
@@ -29,6 +30,9 @@ def run_predict(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     if output is not None:
         _check_output(output)
+    if options.data.is_dir() or (output is not None and output.suffix == ".parquet"):
+        _predict_in_chunks(options)
+        return
     frame = read_frame(options.data, options.encoding).rename(columns=str)
     kept = columns_to_drop(options.keep, frame.columns)
     for name in kept:
@@ -59,6 +63,23 @@ def run_predict(options: argparse.Namespace) -> None:
             f"--output {str(output)!r} cannot be written: {error.strerror}."
         ) from error
     print(f"{len(predicted):,} samples labelled: {options.output}", file=sys.stderr)
+
+
+def _predict_in_chunks(options: argparse.Namespace) -> None:
+    """Predict Parquet files that may be larger than the memory."""
+    if options.output is None or options.output.suffix != ".parquet":
+        raise TableError(
+            f"{str(options.data)!r} is a folder, whose predictions are written to a "
+            "Parquet file: name one with --output predictions.parquet."
+        )
+    if not options.data.is_dir() and options.data.suffix != ".parquet":
+        raise TableError(
+            f"--output {str(options.output)!r} is for predictions of Parquet files; "
+            "name a .csv file."
+        )
+    keep = columns_to_drop(options.keep, pd.Index([]))
+    n = predict_folder(options.model, options.data, options.output, keep)
+    print(f"{n:,} samples labelled: {options.output}", file=sys.stderr)
 
 
 def _check_output(path: Path) -> None:

@@ -33,7 +33,7 @@ from sk_anyloss.plain import replace_parts, to_plain
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
 
-__all__ = ["load", "load_model", "predict", "save"]
+__all__ = ["apply_model", "load", "load_model", "predict", "save"]
 
 
 def save(comparison: Results, path: str | Path, method: str | None = None) -> Path:
@@ -179,7 +179,28 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
         One row per sample: ``label``, and ``score`` of the positive class, or
         ``score[<class>]`` of each of more than two classes.
     """
-    facts, model = load(path)
+    return apply_model(*load(path), frame, str(path))
+
+
+def apply_model(
+    facts: Facts, model: BaseEstimator, frame: pd.DataFrame, name: str
+) -> pd.DataFrame:
+    """Predict labels and scores with a model that :func:`load` has loaded.
+
+    Parameters
+    ----------
+    facts, model
+        The model.
+    frame : DataFrame
+        The samples.
+    name : str
+        What the model is called in messages.
+
+    Returns
+    -------
+    predicted : DataFrame
+        As of :func:`predict`.
+    """
     frame = frame.rename(columns=str)
     missing = [name for name in facts.columns if name not in frame.columns]
     if missing:
@@ -189,13 +210,13 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
             f"{', '.join(missing[:5])}{more}."
         )
     samples = frame[facts.columns]
-    for name in facts.numbers:
-        values = samples[name].dropna()
+    for column in facts.numbers:
+        values = samples[column].dropna()
         invalid = values[pd.to_numeric(values, errors="coerce").isna()]
         if len(invalid):
             raise TableError(
-                f"The column {name!r} held numbers when the model was fitted, and now "
-                f"holds {invalid.iloc[0]!r}."
+                f"The column {column!r} held numbers when the model was fitted, and "
+                f"now holds {invalid.iloc[0]!r}."
             )
     is_binary = len(facts.classes) == 2
     names = ["score"] if is_binary else [f"score[{label}]" for label in facts.classes]
@@ -214,7 +235,7 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TableError(
-            f"The model {str(path)!r} cannot be applied to these samples: {why}"
+            f"The model {name!r} cannot be applied to these samples: {why}"
         ) from error
     columns = scores[:, 1:] if is_binary else scores
     return pd.DataFrame({"label": labels, **dict(zip(names, columns.T, strict=True))})

@@ -145,11 +145,9 @@ class RowGroups:
         parts = []
         for group in self.groups:
             part = self.table(group, [name]).column(name)
-            values = part.to_numpy()
-            is_gap = part.null_count > 0 or (
-                values.dtype.kind == "f" and np.isnan(values).any()
-            )
-            if is_gap:
+            values = np.empty(0) if part.null_count else _values(part)
+            has_nan = values.dtype.kind == "f" and np.isnan(values).any()
+            if part.null_count or has_nan:
                 raise ValueError(
                     f"Column {name!r} has missing values in {group}; it is needed for "
                     "every sample, so remove samples without it."
@@ -169,6 +167,17 @@ class RowGroups:
             rows = rng.permutation(len(frame))[:share]
             parts.append(frame.iloc[np.sort(rows)])
         return pd.concat(parts, ignore_index=True)
+
+
+def _values(column: Any) -> np.ndarray:
+    """A column as an array, in which equal texts are one object."""
+    types = _pyarrow()[0].types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return np.asarray(column.to_numpy())
+    parts = [chunk.dictionary_encode() for chunk in column.chunks]
+    texts = [part.dictionary.to_numpy(zero_copy_only=False) for part in parts]
+    found = zip(texts, parts, strict=True)
+    return np.concatenate([text[part.indices.to_numpy()] for text, part in found])
 
 
 def _files(paths: Any) -> list[str]:

@@ -1,0 +1,1 @@
+"""Models for Parquet files that are larger than the memory: trained, applied."""

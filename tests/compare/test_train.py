@@ -1,0 +1,117 @@
+"""The commands that train on folders of Parquet files and label them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_anyloss.compare import load_model
+from sk_anyloss.compare.cli.main import main
+from tests.compare.samples import mixed
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+QUICK = ["--epochs", "4", "--quiet"]
+
+
+def write_files(folder, frame):
+    folder.mkdir()
+    for name, part in (("a", frame[:250]), ("b", frame[250:])):
+        table = pa.Table.from_pandas(part, preserve_index=False)
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=90)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A folder of files with text, dates and gaps, and a model trained on them."""
+    folder = tmp_path_factory.mktemp("shop")
+    frame = mixed(500)
+    frame["key"] = np.arange(500)
+    write_files(folder / "data", frame)
+    words = ["train", str(folder / "data"), "--target", "left", "--metric", "f1"]
+    words += ["--drop", "key", "--save", str(folder / "model"), *QUICK]
+    assert main(words) == 0
+    return folder, frame
+
+
+def test_a_folder_is_labelled_as_its_samples_are_at_once(shop, capsys):
+    folder, frame = shop
+    output = folder / "predicted.parquet"
+    words = ["predict", str(folder / "model"), str(folder / "data")]
+    assert main([*words, "--output", str(output), "--keep", "key"]) == 0
+    assert "500 samples labelled" in capsys.readouterr().err
+    found = pd.read_parquet(output)
+    assert found.columns.tolist() == ["key", "label", "score"]
+    assert pq.read_metadata(output).num_row_groups == 6
+    model = load_model(folder / "model.skops")
+    np.testing.assert_array_equal(found["key"], frame["key"])
+    np.testing.assert_array_equal(found["label"], model.predict(frame))
+    np.testing.assert_allclose(found["score"], model.predict_proba(frame)[:, 1])
+    # It has learned something.
+    assert (found["label"] == frame["left"]).mean() > 0.7
+
+
+def test_numbers_with_gaps_and_several_classes(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)).astype("float32")
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.loc[::7, "b"] = np.nan
+    write_files(tmp_path / "data", frame.assign(y=y, w=rng.uniform(1, 2, 400)))
+    words = ["train", str(tmp_path / "data"), "--target", "y", "--weight", "w"]
+    words += ["--hidden", "8", "--batch-size", "20", "--validation", "0.25"]
+    words += ["--save", str(tmp_path / "model"), *QUICK, "--epochs", "10"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "400 samples (0 " in printed
+    assert "f1_macro of the held-out samples: 0." in printed
+    predicted = load_model(tmp_path / "model").predict(frame)
+    assert (predicted.astype(int) == y).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (["--target", "lft"], "Unknown column 'lft'. Did you mean 'left'"),
+        (["--drop", "kee"], "There is no column 'kee' to drop (did you mean 'key'?)"),
+        (["--metric", "f11x"], "f11x"),
+        (["--positive", "maybe"], "The positive label 'maybe' is not in the target"),
+        (["--hidden", "a"], "--hidden must be widths such as 64,32, got 'a'"),
+        (["--validation", "2"], "--validation must be in [0, 1)"),
+        (["--save", "no/folder/model"], "the folder does not exist"),
+        (["--target", "size"], "The target is continuous"),
+    ],
+)
+def test_a_training_that_cannot_be_is_one_sentence(shop, changed, message, capsys):
+    folder, _ = shop
+    words = ["train", str(folder / "data"), "--target", "left", "--drop", "key"]
+    words += ["--save", str(folder / "other"), *QUICK, *changed]
+    assert main(words) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
+    assert not (folder / "other.skops").exists()
+
+
+def test_a_folder_that_cannot_be_labelled_leaves_nothing_behind(shop, tmp_path, capsys):
+    folder, frame = shop
+    words = ["predict", str(folder / "model"), str(folder / "data")]
+    assert main(words) == 2
+    assert "name one with --output" in capsys.readouterr().err
+    other = write_files(tmp_path / "new", frame.drop(columns="gaps"))
+    output = tmp_path / "out.parquet"
+    words = ["predict", str(folder / "model"), str(other), "--output", str(output)]
+    assert main(words) == 2
+    assert "Unknown column 'gaps'" in capsys.readouterr().err
+    # The second file is damaged after its first row group.
+    path = write_files(tmp_path / "bad", frame) / "b.parquet"
+    content = bytearray(path.read_bytes())
+    column = pq.read_metadata(path).row_group(1).column(0)
+    at = column.dictionary_page_offset or column.data_page_offset
+    content[at : at + 50] = b"\xff" * 50
+    path.write_bytes(content)
+    words[2] = str(path.parent)
+    assert main(words) == 2
+    assert "Row group 1 of" in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bad", "new"]
