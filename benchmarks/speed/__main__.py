@@ -1,12 +1,14 @@
 """Time of a fit, beside other implementations of the same network on the same samples.
 
     python -m benchmarks.speed [--repeats 7] [--out docs] [--quick]
+    python -m benchmarks.speed --only classes [--clock cpu]
 
 All implementations run alternately in one process, on one thread, in float64, so that
 other load on the machine slows all of them down. The ratio is that of two consecutive
 fits; the table gives its median and its range over the repeats. Writes ``speed.json``,
 ``speed.png`` (the ratios) and ``scaling.png`` (time over samples, features, width and
-number of networks) into a folder.
+number of networks) into a folder. With ``--only``, just the ratios whose name holds a
+text are measured and printed.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed.ratios import measure_ratios, plot_ratios
+from benchmarks.speed.ratios import CLOCKS, measure_ratios, plot_ratios
 from benchmarks.speed.scaling import (
     measure_large_fit,
     measure_scaling,
@@ -50,6 +52,13 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="skip the longest fits")
     parser.add_argument(
+        "--only", metavar="TEXT", help="only ratios of which the name holds the text"
+    )
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall",
+        help="'cpu' for seconds of this process, where others compute as well",
+    )  # fmt: skip
+    parser.add_argument(
         "--samples", type=int, metavar="N",
         help="only one fit on N samples in float32, for its time and memory",
     )  # fmt: skip
@@ -65,7 +74,9 @@ def main() -> None:
         if options.samples:
             print(json.dumps(measure_large_fit(options.samples)))
             return
-        ratios = measure_ratios(options.repeats)
+        ratios = measure_ratios(options.repeats, options.only or "", options.clock)
+        if options.only:
+            return
         scaling = measure_scaling(max(2, options.repeats // 3), options.quick)
     exponent = scaling_exponent(scaling["samples"])
     print(f"time grows with samples to the power of {exponent:.2f}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
@@ -156,14 +156,37 @@ class DecidesByLogOdds(ClassifierMixin):
         proba : ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``, or of the labels. Not calibrated.
         """
+        scores = self._log_scores(X)
+        if self.target_type_ == "multiclass":
+            return softmax(scores, axis=1)
+        return expit(scores)
+
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
+        """Logarithms of the scores of :meth:`predict_proba`, also where these are 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``, or of the labels.
+        """
+        scores = self._log_scores(X)
+        if self.target_type_ == "multiclass":
+            return log_softmax(scores, axis=1)
+        return log_expit(scores)
+
+    def _log_scores(self, X: ArrayLike) -> np.ndarray:
+        """Log-odds of two classes or of labels, or logits of several classes."""
         decision = self.decision_function(X)
         offset = self.decision_.offset
-        if self.target_type_ == "multiclass":
-            return softmax(decision + offset, axis=1)
         if self.target_type_ != "binary":
-            return expit(decision + offset)
+            return decision + offset
         favour = decision + (offset if self._favours_last else -offset)
-        return expit(np.stack((-favour, favour), axis=1))
+        return np.stack((-favour, favour), axis=1)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels.

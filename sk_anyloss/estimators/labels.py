@@ -74,10 +74,17 @@ class Labels:
         labels : Labels
             What an estimator keeps of them.
         """
-        check_classification_targets(y)
-        if y.ndim == 2:
-            return cls._of_indicator(y, pos_label)
-        found = np.unique(y)
+        try:
+            check_classification_targets(y)
+            if y.ndim == 2:
+                return cls._of_indicator(y, pos_label)
+            found = np.unique(y)
+        except TypeError as error:  # Of labels that cannot be sorted.
+            types = sorted({type(label).__name__ for label in y.ravel().tolist()})
+            raise TypeError(
+                f"y has labels of several types, {' and '.join(types)}, which have no "
+                "order; make them one type, by y.astype(str) say."
+            ) from error
         if classes is not None:
             found = np.union1d(found, classes)
         if len(found) > 2:

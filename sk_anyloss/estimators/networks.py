@@ -99,6 +99,12 @@ def build_loss(
     model: AnyLossClassifier, L: float, sample: Subset, target: TargetType
 ) -> nn.Module:
     """The criterion that an estimator trains on."""
+    if target.name == "multiclass" and model.threshold != 0.5:
+        raise ValueError(
+            f"threshold={model.threshold!r} is for two classes or several labels; of "
+            f"{target.n_outputs} classes the one with the largest score is predicted. "
+            "Leave it out; TunedDecisionClassifier tunes an offset for each class."
+        )
     step = spelled(model.step, step_names())
     metric = target.goal(model.metric)
     goal = (

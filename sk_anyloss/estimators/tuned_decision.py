@@ -316,8 +316,9 @@ class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             strata = _rarest_label(target) if target.ndim == 2 else target
             classes, counts = np.unique(strata, return_counts=True)
             if target.ndim == 1 and counts.min() < 2:
+                rarest = classes.tolist()[counts.argmin()]
                 raise ValueError(
-                    f"The class {classes[counts.argmin()]!r} has one sample, and "
+                    f"The class {rarest!r} has one sample, and "
                     f"{type(self).__name__} needs two of each class, one to train on "
                     "and one to leave out; merge the class with another, leave it out, "
                     "or pass a splitter as cv."

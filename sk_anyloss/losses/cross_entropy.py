@@ -40,7 +40,7 @@ class CrossEntropy(ClassesLoss[Tensor, Cache, Tensor]):
     """
 
     def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Tensor, Cache]:
-        table = samples.table_of(len(logits))
+        table = samples.table_of(logits.size(0))
         log_p = torch.log_softmax(logits, dim=1)
         loss = self.summed_loss(log_p, table)
         return torch.stack((loss, table.sum(-1))), (log_p, table)

@@ -26,6 +26,10 @@ from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
 
 __all__ = ["MulticlassAnyLoss", "OneAgainstRest"]
 
+#: Up to this scale, the decisions beside the largest sum to a thousandth or more, so
+#: that rounding of the largest one costs three digits of its gradient at most.
+GENTLE = 7.0
+
 #: Probabilities and decisions, of shape (K, C, n).
 Decided: TypeAlias = tuple[Tensor, Tensor]
 
@@ -121,7 +125,7 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
             h = torch.softmax(logits * self.scale, dim=1)
         else:
             h = p
-        return torch.bmm(samples.table_of(len(h)), h.mT), (p, h)
+        return torch.bmm(samples.table_of(h.size(0)), h.mT), (p, h)
 
     def value_and_grad(self, S: Tensor) -> tuple[np.ndarray, Tensor]:
         """Losses of shape (K,), and their gradients by the matrices."""
@@ -140,10 +144,12 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         """Write the gradient by the logits, of the shape of these, into a tensor."""
         p, h = cache
         grad = grad if isinstance(self.step, Identity) else grad * self.scale
-        by_h = torch.bmm(grad.mT, samples.table_of(len(h)))  # -w_i G[y_i], scaled
+        by_h = torch.bmm(grad.mT, samples.table_of(h.size(0)))  # -w_i G[y_i], scaled
         into = out if out.dim() == 3 else None
         if isinstance(self.step, Sigmoid):
-            by_logits = _through_softmax(_through_softmax(by_h, h), p, into)
+            is_gentle = isinstance(self.scale, float) and self.scale <= GENTLE
+            by_p = _through_softmax(by_h, h, restore=not is_gentle)
+            by_logits = _through_softmax(by_p, p, into)
         else:
             by_logits = _through_softmax(by_h, h, into)
         if into is None:  # Of the log-odds of the second of two classes.
@@ -256,7 +262,10 @@ def _as_labels(samples: ClassWeights) -> LabelWeights:
 
 
 def _through_softmax(
-    by_output: Tensor, output: Tensor, out: Tensor | None = None
+    by_output: Tensor,
+    output: Tensor,
+    out: Tensor | None = None,
+    restore: bool = True,
 ) -> Tensor:
     """Gradient by the input of a softmax over axis 1, from the one by its output.
 
@@ -269,5 +278,7 @@ def _through_softmax(
     else:
         mean = (output * by_output).sum(1, keepdim=True)
         found = (by_output - mean).mul_(output)
+    if not restore:
+        return found
     total = found.sum(1, keepdim=True)
     return torch.addcmul(found, output, total, value=-1, out=out)

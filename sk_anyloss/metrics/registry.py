@@ -306,8 +306,19 @@ def registered_spelling(name: str) -> str:
 
 
 def _unknown(name: str) -> str:
+    metric, _, average = registered_spelling(name).rpartition("_")
+    families = () if "_" in metric else _FAMILIES
+    if metric in _METRICS or any(f.pattern.fullmatch(metric) for f in families):
+        samples = f"'{metric}_samples' is one of several labels only"
+        return (
+            f"Unknown metric {name!r}: {average!r} is no average over classes; they "
+            f"are '{metric}_macro', '{metric}_weighted' and '{metric}_micro', and "
+            f"{samples}."
+        )
     otherwise = (
-        "or 'f<beta>' for any beta, or '<goal>@<metric>>=<floor>' such as "
-        "'precision@recall>=0.8', or a callable f(tn, fp, fn, tp)."
+        "or 'f<beta>' for any beta, or an average over classes such as 'f1_macro', or "
+        "'kappa_linear' or 'kappa_quadratic' for ordered ones, or "
+        "'<goal>@<metric>>=<floor>' such as 'precision@recall>=0.8', or a callable "
+        "f(tn, fp, fn, tp)."
     )
     return unknown("metric", name, [*_METRICS, *_CURVES], otherwise)

@@ -24,6 +24,7 @@ from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.multiclass.lookup import (
     matrix_metric_name,
+    refuse_function_of_labels,
     split_constraint,
 )
 from sk_anyloss.metrics.multiclass.two_classes import binary_metric
@@ -284,6 +285,7 @@ class Binary(TargetType):
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The metric, which must be one of two classes."""
+        refuse_function_of_labels(metric)
         get_metric(self.goal(metric))
         return metric
 
@@ -354,6 +356,7 @@ class Multiclass(TargetType):
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The metric of the matrix; the macro average of a binary one."""
+        refuse_function_of_labels(metric)
         try:
             # Refuses an unknown class, or costs of another shape.
             evaluate_matrix(metric, np.eye(self.n_outputs), self.classes)
@@ -434,6 +437,7 @@ class Multilabel(TargetType):
 
     def resolve(self, metric: AnyMetric) -> AnyMetric:
         """The average over labels that the metric means."""
+        refuse_function_of_labels(metric)
         average = label_metric(metric)
         return average if callable(average.metric) else average.__name__
 

@@ -43,6 +43,7 @@ def test_outputs_of_three_classes(three):
     proba, decision = model.predict_proba(X), model.decision_function(X)
     assert proba.shape == decision.shape == (400, 3)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), proba)
     for scores in (proba, decision):
         assert (CLASSES[scores.argmax(axis=1)] == model.predict(X)).all()
     expected = f1_score(y, model.predict(X), average="macro")
@@ -250,11 +251,21 @@ def test_many_classes_work_and_very_many_are_refused():
         ({"loss": "surrogate_fbeta"}, "no form for more"),
         ({"pos_label": "fraud"}, r"positive one of two classes.*'f1\[fraud\]'"),
         ({"warm_up": 1}, r"warm_up must be a number in \[0, 1\)"),
+        ({"threshold": 0.3}, r"threshold=0\.3 is for two classes.*of 3 classes"),
+        ({"metric": f1_score}, "metric=f1_score compares labels"),
+        ({"metric": "f1_makro"}, "'makro' is no average.*'f1_macro'"),
+        ({"metric": "f1_samples"}, "of several labels only"),
     ],
 )
 def test_what_has_no_meaning_for_three_classes_is_refused(three, params, message):
     with pytest.raises(ValueError, match=message):
         small(**params).fit(*three)
+
+
+def test_labels_of_several_types_are_refused(three):
+    mixed = np.where(three[1] == "late", 0, three[1].astype(object))
+    with pytest.raises(TypeError, match="labels of several types, int and str"):
+        small().fit(three[0], mixed)
 
 
 @pytest.mark.parametrize("step", ["linear", "cosine", "identity", "logit"])
@@ -278,6 +289,8 @@ def test_several_labels_are_trained_for_their_average(labels, average):
     model = small(f"f1_{average}", max_epochs=60).fit(X, Y)
     assert model.target_type_ == "multilabel-indicator"
     assert model.predict_proba(X).shape == model.decision_function(X).shape == Y.shape
+    logs = model.predict_log_proba(X)
+    np.testing.assert_allclose(np.exp(logs), model.predict_proba(X))
     predicted = model.predict(X)
     assert ((model.predict_proba(X) > 0.5) == predicted).all()
     expected = f1_score(Y, predicted, average=average, zero_division=0)

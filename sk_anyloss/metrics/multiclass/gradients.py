@@ -15,14 +15,18 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.metrics.arithmetic import Metric
+from sk_anyloss.metrics.binary import FBeta
 from sk_anyloss.metrics.derivatives import value_and_derivatives
 from sk_anyloss.metrics.differentiable import has_closed_form
 from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import OfClass
 from sk_anyloss.metrics.multiclass.matrix import (
+    CohenKappa,
+    CostMatrix,
     MatrixMetric,
     accuracy,
     balanced_accuracy,
+    disagreement,
     gmean,
     mcc,
 )
@@ -52,8 +56,8 @@ def matrix_value_and_grad(
         The metric of each.
     G : ndarray of shape (K, C, C)
         ``df/dM``, up to a constant for each row. In closed form for averages of binary
-        metrics, a binary metric of one class, accuracy, balanced accuracy, G-mean and
-        MCC; by autograd on C x C numbers for others.
+        metrics, a binary metric of one class, accuracy, balanced accuracy, G-mean, MCC,
+        kappa and costs; by autograd on C x C numbers for others.
 
     Examples
     --------
@@ -93,6 +97,10 @@ def differentiate_matrix(metric: MatrixMetric) -> ValueAndGrad:
     """
     if isinstance(metric, Hashable) and metric in _CLOSED_FORMS:
         return _CLOSED_FORMS[metric]
+    if isinstance(metric, CohenKappa):
+        return partial(_kappa, metric.power)
+    if isinstance(metric, CostMatrix):
+        return partial(_savings, metric)
     found = getattr(metric, "__self__", metric)
     if isinstance(found, (Average, OfClass)) and has_closed_form(found.metric):
         binary = get_metric(found.metric)
@@ -133,6 +141,10 @@ def _average_value_and_grad(
     """
     K, C = len(M), M.shape[-1]
     rows, columns, tp = M.sum(2), M.sum(1), M.diagonal(0, 1, 2)
+    # A beta whose square rounds to 0 leaves a class that is never decided undefined.
+    beta = metric.beta if isinstance(metric, FBeta) else 0.0
+    if beta > 1e-6 and average == "macro" and rows.all():
+        return _macro_f_beta(beta, rows, columns, tp)
     fn, fp = rows - tp, columns - tp
     tn = rows.sum(1, keepdims=True) - rows - fp
     weights = np.ones((1, 1))
@@ -150,6 +162,25 @@ def _average_value_and_grad(
     G[:] = (weights * negatives)[:, None, :]
     G.reshape(K, -1)[:, :: C + 1] = weights * positives
     return (weights * value).sum(1), G
+
+
+def _macro_f_beta(
+    beta: float, rows: np.ndarray, columns: np.ndarray, tp: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The most common objective, where no class is absent, in few operations.
+
+    ``F_c = (1 + b^2) M_cc / (b^2 t_c + p_c)`` with the totals t of rows and p of
+    columns, of which t does not depend on the decisions.
+    """
+    K, C = rows.shape
+    beta2 = beta * beta
+    factor = 1 / (C * (columns + beta2 * rows))
+    gain = (1 + beta2) * factor
+    values = gain * tp
+    G = np.empty((K, C, C))
+    G[:] = (values * (-C * factor))[:, None]
+    G.reshape(K, -1)[:, :: C + 1] += gain
+    return values.sum(1), G
 
 
 def _of_class_value_and_grad(
@@ -202,18 +233,46 @@ def _gmean(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # The totals t of the rows do not depend on the decisions; see matrix.mcc.
-    value = mcc(M)
-    t, p = M.sum(-1), M.sum(-2)
-    s = t.sum(-1)
-    by_p, by_t = (s * s - (x * x).sum(-1) for x in (p, t))
-    spread = by_p * by_t
-    spread = spread * (spread > 1e-12 * s**4)
+    K, C = len(M), M.shape[-1]
+    t, p = M.sum(2), M.sum(1)
+    s = t.sum(1, keepdims=True)
+    s2 = s * s
+    by_p = s2 - (p * p).sum(1, keepdims=True)
+    spread = by_p * (s2 - (t * t).sum(1, keepdims=True))
+    defined = spread > 1e-12 * s2 * s2
+    scale = defined / np.sqrt(np.where(defined, spread, 1.0))
+    right = M.diagonal(0, 1, 2).sum(1, keepdims=True)
+    value = (s * right - (t * p).sum(1, keepdims=True)) * scale
     # d/dM_ck (s sum M_cc - sum t p) = s [c = k] - t_k; d/dM_ck by_p = -2 p_k.
-    scale = _inverse(np.sqrt(spread))
-    shrink = value * _inverse(by_p) * (spread != 0)
-    by_column = shrink[:, None] * p - scale[:, None] * t
-    G = _on_diagonal((scale * s)[:, None], M)
-    return value, G + by_column[:, None]
+    shrink = value * defined / np.where(defined, by_p, 1.0)
+    G = np.empty((K, C, C))
+    G[:] = (shrink * p - scale * t)[:, None]
+    G.reshape(K, -1)[:, :: C + 1] += scale * s
+    return value[:, 0], G
+
+
+def _kappa(power: int, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # 1 - O / E with O = sum(W M) and E = t W p / s; neither t nor s depends on the
+    # decisions.
+    W = disagreement(M.shape[-1], power)
+    t, p = M.sum(2), M.sum(1)
+    s = t.sum(1, keepdims=True)
+    weighted = t @ W * _inverse(s)  # dE / dp
+    by_chance = (weighted * p).sum(1, keepdims=True)
+    inverse = _inverse(by_chance)
+    observed = np.tensordot(M, W, 2)[:, None] * inverse
+    value = (by_chance != 0) - observed
+    G = (weighted * (observed * inverse))[:, None] - W * inverse[:, :, None]
+    return value[:, 0], G
+
+
+def _savings(metric: CostMatrix, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # Linear in the decisions, whose rows have fixed totals.
+    costs = np.asarray(metric.costs)
+    most = costs.max(axis=1)
+    value = metric(M)  # Also refuses another number of classes.
+    inverse = _inverse(M.sum(2) @ (most - costs.min(axis=1)))
+    return value, (most[:, None] - costs) * inverse[:, None, None]
 
 
 _CLOSED_FORMS: dict[MatrixMetric, ValueAndGrad] = {

@@ -36,6 +36,7 @@ __all__ = [
     "matrix_metric_name",
     "matrix_metric_names",
     "needs_matrix",
+    "refuse_function_of_labels",
     "split_constraint",
     "takes_counts",
 ]
@@ -319,6 +320,33 @@ def takes_counts(metric: Metric | MatrixMetric) -> bool:
         == 1
         and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
     )
+
+
+def refuse_function_of_labels(metric: object) -> None:
+    """Refuse scikit-learn's functions, which take labels.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score
+    >>> from sk_anyloss.metrics.multiclass.lookup import refuse_function_of_labels
+    >>> refuse_function_of_labels(f1_score)
+    Traceback (most recent call last):
+    ...
+    ValueError: metric=f1_score compares labels, but a metric to train or to tune for
+    is a function of the confusion matrix: give its name, such as 'f1', or a callable
+    f(tn, fp, fn, tp) or f(M).
+    """
+    try:
+        parameters = inspect.signature(metric).parameters  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return
+    if "y_true" in parameters:
+        name = getattr(metric, "__name__", repr(metric))
+        raise ValueError(
+            f"metric={name} compares labels, but a metric to train or to tune for is a "
+            "function of the confusion matrix: give its name, such as 'f1', or a "
+            "callable f(tn, fp, fn, tp) or f(M)."
+        )
 
 
 def _check_binary(name: str, metric: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "MatrixMetric",
     "accuracy",
     "balanced_accuracy",
+    "disagreement",
     "gmean",
     "mcc",
     "recalls",
@@ -140,14 +142,31 @@ class CohenKappa:
     power: int = 0
 
     def __call__(self, M: Array) -> Array:
-        place = np.arange(M.shape[-1])
-        distance = np.abs(place[:, None] - place)
-        W = _constant(distance**self.power * (distance != 0), M)
+        W = _constant(disagreement(M.shape[-1], self.power), M)
         t, p, total = M.sum(-1), M.sum(-2), M.sum(-1).sum(-1)
         observed = (W * M).sum(-1).sum(-1)
         by_chance = (W * t[..., :, None] * p[..., None, :]).sum(-1).sum(-1)
         by_chance = ratio(by_chance, total)
         return ratio(by_chance - observed, by_chance)
+
+
+@cache
+def disagreement(C: int, power: int) -> np.ndarray:
+    """The weights of kappa, ``|c - k| ** power``, of shape (C, C), read-only.
+
+    Examples
+    --------
+    >>> from sk_anyloss.metrics.multiclass.matrix import disagreement
+    >>> disagreement(3, 2)
+    array([[0., 1., 4.],
+           [1., 0., 1.],
+           [4., 1., 0.]])
+    """
+    place = np.arange(float(C))
+    distance = np.abs(place[:, None] - place)
+    W: np.ndarray = distance**power * (distance != 0)
+    W.flags.writeable = False
+    return W
 
 
 @dataclass(frozen=True)
