@@ -38,7 +38,7 @@ def run_in_processes(size, function, *args, folder):
 
 
 def _run(size, function, args, folder):
-    context = _context()
+    context = fork_context()
     folder.mkdir(parents=True, exist_ok=True)
     workers = [
         context.Process(target=_work, args=(rank, size, str(folder), function, args))
@@ -65,7 +65,8 @@ def _run(size, function, args, folder):
     return [pickle.loads(result) for result in results], ""
 
 
-def _context():
+def fork_context():
+    """Where processes come from that have imported torch and the package already."""
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +24,9 @@ from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
 
 __all__ = ["Runner"]
+
+#: Number of times that work is submitted to a cluster that loses workers.
+DASK_ATTEMPTS = 5
 
 
 @dataclass
@@ -75,14 +79,13 @@ class Runner:
         groups = _of_one_shape(candidates)
         self.order = [params for group in groups for params in group]
         clock = Clock(self.time_budget)
-        parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
         fold = None
         if self.drop_early and self.time_budget is None and len(groups) > 1:
             fold = first_fold(data)
         if fold is None:
-            finished = self._run_all(parallel, groups, data, clock)
+            finished = self._run_all(groups, data, clock)
         else:
-            finished = self._run_in_two_steps(parallel, groups, data, fold)
+            finished = self._run_in_two_steps(groups, data, fold)
         trials: list[Trial] = []
         interrupted = False
         try:
@@ -116,25 +119,23 @@ class Runner:
 
     def _run_all(
         self,
-        parallel: Parallel,
         groups: Sequence[Sequence[dict[str, Any]]],
         data: CrossValidationData,
         clock: Clock,
     ) -> Iterator[list[Trial]]:
         """Train all candidates of each group, as long as time is left."""
 
-        def jobs() -> Iterator[Any]:
-            for number, group in enumerate(groups):
+        def jobs(n_done: int) -> Iterator[Any]:
+            for number, group in enumerate(groups[n_done:], n_done):
                 left, is_first = clock.left, number == 0
                 if not is_first and left is not None and left <= 0:
                     return
                 yield delayed(run_trials)(self.base, group, data, left, is_first)
 
-        yield from parallel(jobs())
+        yield from self._in_order(jobs)
 
     def _run_in_two_steps(
         self,
-        parallel: Parallel,
         groups: Sequence[Sequence[dict[str, Any]]],
         data: CrossValidationData,
         fold: int,
@@ -144,9 +145,14 @@ class Runner:
         What is dropped is decided between the steps, so that it does not depend on
         the number of processes.
         """
-        job = delayed(run_trials)
-        part = data.of_folds([fold])
-        found = list(parallel(job(self.base, group, part) for group in groups))
+
+        def jobs_on(
+            part: CrossValidationData, groups: Sequence[Sequence[dict[str, Any]]]
+        ) -> Callable[[int], Iterator[Any]]:
+            job = delayed(run_trials)
+            return lambda n: (job(self.base, group, part) for group in groups[n:])
+
+        found = list(self._in_order(jobs_on(data.of_folds([fold]), groups)))
         first = [trial for trials in found for trial in trials]
         pool = self.out_of_fold.of_fold(fold)
         behind = clearly_behind(first, pool, len(data.folds))
@@ -160,11 +166,11 @@ class Runner:
             own = [i for i in kept if start <= i < start + len(group)]
             jobs.append([first[i].params for i in own])
             start += len(group)
-        later = parallel(job(self.base, own, rest) for own in jobs if own)
+        later = self._in_order(jobs_on(rest, [params for params in jobs if params]))
         reason = f"after fold {fold} of {len(sizes)} it was clearly behind."
         start = 0
-        for group, own in zip(groups, jobs, strict=True):
-            trained = iter(next(later) if own else [])
+        for group, params in zip(groups, jobs, strict=True):
+            trained = iter(next(later) if params else [])
             done = []
             for i in range(start, start + len(group)):
                 trial = first[i]
@@ -175,6 +181,24 @@ class Runner:
                 done.append(trial)
             start += len(group)
             yield done
+
+    def _in_order(self, jobs: Callable[[int], Iterator[Any]]) -> Iterator[list[Trial]]:
+        """Results of jobs; those after the first n are ``jobs(n)``."""
+        n_done = attempts = 0
+        while True:
+            parallel = Parallel(
+                self.n_jobs, return_as="generator", pre_dispatch="n_jobs"
+            )
+            try:
+                for done in parallel(jobs(n_done)):
+                    n_done, attempts = n_done + 1, 0
+                    yield done
+                return
+            except CancelledError:
+                # A worker of a Dask cluster is lost with the samples that it had.
+                attempts += 1
+                if attempts == DASK_ATTEMPTS:
+                    raise
 
     def _score(self, trial: Trial) -> Trial:
         """A candidate with its threshold tuned, or as failed if it has no score."""

@@ -56,6 +56,11 @@ class CrossValidationData:
         folds = [self.folds[k] for k in numbers]
         return replace(self, folds=folds, numbers=numbers, n_folds=len(self.folds))
 
+    def __sizeof__(self) -> int:
+        """Bytes of the samples, by which joblib sends them once to a Dask cluster."""
+        X: Any = self.X if isinstance(self.X, np.ndarray) else self.X.data
+        return int(X.nbytes + self.y.nbytes)
+
     def out_of_fold(self, labels: Labels, metric: str | Metric) -> OutOfFold:
         """The samples that the folds leave out, to be scored by a metric."""
         tests = [test for _, test in self.folds]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.training.data.batches import stratified_order
+from sk_anyloss.training.data.dask_frame import FramePartitions, is_dask_frame
 from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, is_numeric
 from sk_anyloss.training.data.source import Index, Source
 from sk_anyloss.training.data.strata import strata
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetSource"]
 
-#: A file, a folder, several of these, or a dataset of pyarrow.
+#: A file, a folder, several of these, a dataset of pyarrow or a DataFrame of Dask.
 Paths: TypeAlias = "str | Path | Sequence[str | Path] | Any"
 
 
@@ -31,8 +32,9 @@ class ParquetSource(Source):
 
     Parameters
     ----------
-    paths : str, path, sequence of these, or pyarrow.dataset.Dataset
-        Files, or folders with files that end in ``.parquet``.
+    paths : str, path, sequence of these, pyarrow.dataset.Dataset or Dask DataFrame
+        Files, or folders with files that end in ``.parquet``; partitions of a Dask
+        DataFrame are read like row groups.
     target : str or sequence of str, default=None
         Column of the classes, or columns of several labels, 0 or 1.
     columns : sequence of str, default=None
@@ -98,7 +100,8 @@ class ParquetSource(Source):
         self.preprocessor = preprocessor
         targets = [target] if isinstance(target, str) else list(target or ())
         self._others = [*targets, *([weight] if weight is not None else [])]
-        self.files = RowGroups(paths, columns, self._others)
+        kind = FramePartitions if is_dask_frame(paths) else RowGroups
+        self.files = kind(paths, columns, self._others)
         self.columns = self.files.columns
         self.groups = self.files.groups
         self.dtype = np.dtype(dtype or self._default_dtype())

@@ -95,15 +95,7 @@ class RowGroups:
                 metadata = pq.read_metadata(path)
                 schema = metadata.schema.to_arrow_schema()
             if not self.types:
-                names = [name for name in schema.names if name not in others]
-                self.columns = list(names if columns is None else columns)
-                for name in [*self.columns, *others]:
-                    if name not in schema.names:
-                        what = unknown("column", name, schema.names, "these are all.")
-                        raise ValueError(f"{path}: {what}")
-                    self.types[name] = schema.field(name).type
-                if not self.columns:
-                    raise ValueError(f"{path} has no columns to learn from.")
+                self._choose(schema, columns, others, path)
             for name, kind in self.types.items():
                 found = schema.field(name).type if name in schema.names else None
                 if found != kind:
@@ -118,6 +110,20 @@ class RowGroups:
             self.groups += [RowGroup(path, i, n) for i, n in enumerate(sizes) if n]
         if not self.groups:
             raise ValueError(f"The Parquet files of {paths} have no rows.")
+
+    def _choose(
+        self, schema: Any, columns: Sequence[str] | None, others: Sequence[str], of: str
+    ) -> None:
+        """Settle the features and the types of all columns that are needed."""
+        names = [name for name in schema.names if name not in others]
+        self.columns = list(names if columns is None else columns)
+        for name in [*self.columns, *others]:
+            if name not in schema.names:
+                what = unknown("column", name, schema.names, "these are all.")
+                raise ValueError(f"{of}: {what}")
+            self.types[name] = schema.field(name).type
+        if not self.columns:
+            raise ValueError(f"{of} has no columns to learn from.")
 
     def table(self, group: RowGroup, columns: Sequence[str]) -> Any:
         """Columns of a row group as a table of pyarrow."""

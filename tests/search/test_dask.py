@@ -1,0 +1,114 @@
+"""Searches on a Dask cluster, of which a worker is killed, and samples of Dask."""
+
+import copy
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV
+from skorch.callbacks import Callback
+
+from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
+from sk_anyloss.search.trials import CrossValidationData
+from sk_anyloss.training.data.parquet import ParquetSource
+from tests.processes import fork_context
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+X, Y = make_classification(150, 4, weights=[0.7], flip_y=0.1, random_state=0)
+
+
+class KillsItsWorker(Callback):
+    """Kill the process of a fit, once after the flag was raised by another process."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def on_train_begin(self, net, **kwargs):
+        path = Path(self.flag)
+        if path.exists() and path.read_text() != str(os.getpid()):
+            path.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def local_cluster():
+    """Two workers that are forked, so that they need not import everything again."""
+    method = {"distributed.worker.multiprocessing-method": "forkserver"}
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with dask.config.set(method):
+        distributed.utils.get_mp_context()  # It sets what is imported; so do we, then.
+        fork_context()
+        with distributed.LocalCluster(2, host="127.0.0.1", **options) as cluster:
+            yield cluster
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_searches_on_a_cluster_that_loses_workers_find_the_same(tmp_path):
+    flag = tmp_path / "flag"
+    callbacks = [KillsItsWorker(str(flag))]
+    net = {"max_epochs": 3, "random_state": 0}
+    own = AnyLossClassifierCV(
+        cv=3, candidates=[{"hidden": ()}, {"callbacks": callbacks}], **net
+    )
+    grid = GridSearchCV(
+        AnyLossClassifier(callbacks=callbacks, **net), {"hidden": [(), (3,)]}, cv=2
+    )
+    expected = [copy.deepcopy(search).fit(X, Y) for search in (own, grid)]
+    found = []
+    with local_cluster() as cluster, distributed.Client(cluster) as client:
+        for search in (own, grid):
+            client.wait_for_workers(2)
+            flag.write_text(str(os.getpid()))
+            with parallel_config("dask", scatter=[X, Y]):
+                found.append(search.fit(X, Y))
+            assert not flag.exists()  # A worker was killed.
+    for here, there in zip(expected, found, strict=True):
+        assert there.best_params_.keys() == here.best_params_.keys()
+        assert there.best_index_ == here.best_index_
+        np.testing.assert_allclose(
+            there.cv_results_["mean_test_score"],
+            here.cv_results_["mean_test_score"],
+            atol=1e-9,
+        )
+        np.testing.assert_allclose(
+            there.predict_proba(X), here.predict_proba(X), atol=1e-6
+        )
+
+
+def test_samples_count_as_large_so_that_they_are_sent_once():
+    assert sys.getsizeof(CrossValidationData(X, Y, [])) > X.nbytes
+
+
+def test_a_dask_frame_is_read_by_partitions():
+    frames = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    names = list("abcd")
+    frame = pd.DataFrame(X, columns=names)
+    frame["y"] = np.where(Y, "late", "early")
+    several = frames.from_pandas(frame, npartitions=4)
+    data = ParquetSource(several, target="y", window=80 * X.itemsize * 4)
+    model = AnyLossClassifier(batch_size=1.0, max_epochs=5, random_state=0)
+    expected = copy.deepcopy(model).fit(X, frame["y"])
+    found = model.fit(data)
+    np.testing.assert_allclose(found.loss_curve_, expected.loss_curve_, rtol=1e-9)
+    np.testing.assert_array_equal(found.predict(data), expected.predict(X))
+    frame.loc[140, "b"] = np.nan
+    gaps = frames.from_pandas(frame, npartitions=4)
+    with pytest.raises(ValueError, match=r"'b' has missing .* in partition 3 of the D"):
+        AnyLossClassifier().fit(ParquetSource(gaps, target="y"))
+
+    def other_type(part):
+        is_last = part.index[0] > 100
+        return part.assign(a=part["a"].astype(str)) if is_last else part
+
+    mixed = several.map_partitions(other_type, meta=frame)
+    with pytest.raises(ValueError, match=r"'a' has the type double in .*, but .*strin"):
+        AnyLossClassifier().fit(ParquetSource(mixed, target="y"))
