@@ -4,13 +4,18 @@ import copy
 
 import numpy as np
 import pytest
+import torch
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from sk_anyloss import AnyLossClassifier
+from sk_anyloss import AnyLossClassifier, AnyLossNet
 from sk_anyloss.estimators.parquet import predict_parquet
+from sk_anyloss.losses import AnyLoss
+from sk_anyloss.losses.distributed.accumulation import Accumulation
+from sk_anyloss.training.data.dataset import SubsetDataset
 from sk_anyloss.training.data.parquet import ParquetSource
+from sk_anyloss.training.iterator import Batches
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -92,6 +97,34 @@ def test_a_full_batch_trains_as_in_memory(samples, folder, weight, n_bins):
     np.testing.assert_array_equal(found.predict(data), expected.predict(X))
     assert found.score(data, y) == pytest.approx(expected.score(X, y), abs=1e-12)
     assert found.classes_.tolist() == ["fine", "fraud"]
+
+
+def test_the_loss_alone_trains_in_batches_or_in_two_passes(samples, folder):
+    X, y, _ = samples
+    target = torch.from_numpy(y == "fraud").double()
+    data = open_folder(folder, window=SMALL_WINDOW)
+    model, loss = torch.nn.Linear(D, 1).double(), AnyLoss("f1", "identity")
+    loss(model(torch.from_numpy(X)), target).backward()
+    expected = model.weight.grad.clone()
+    model.zero_grad()
+    whole = Accumulation(loss)
+    chunks = [slice(i, i + 350) for i in range(0, N, 350)]
+    with torch.no_grad():
+        for rows in chunks:
+            whole.add(model(data.dense(rows)), target[rows])
+    for rows in chunks:
+        whole.part(model(data.dense(rows)), target[rows]).backward()
+    torch.testing.assert_close(model.weight.grad, expected, rtol=1e-9, atol=1e-12)
+    subset = SubsetDataset(data, target.numpy())
+    batches = list(Batches(subset, 250, np.random.default_rng(0)))
+    assert [len(labels) for _, labels in batches] == [240] * 5
+    at = {tuple(sample): i for i, sample in enumerate(X)}
+    rows = [at[tuple(x)] for batch, _ in batches for x in batch["X"].tolist()]
+    assert sorted(rows) == list(range(N))
+    labels = torch.cat([labels for _, labels in batches])
+    torch.testing.assert_close(labels, target[rows])
+    net = AnyLossNet(model, max_epochs=2, batch_size=250, criterion=loss)
+    assert len(net.fit(subset, None).history) == 2
 
 
 def test_mini_batches_score_as_in_memory(samples, folder):

@@ -1,6 +1,10 @@
 """Nets whose training is the same in any number of processes."""
 
+import tempfile
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from scipy.sparse import csr_array
 from skorch.dataset import ValidSplit
@@ -9,6 +13,8 @@ from torch import nn
 from sk_anyloss import AnyLossNet
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.training.callbacks import StopOnScore
+from sk_anyloss.training.data.dataset import SubsetDataset
+from sk_anyloss.training.data.parquet import ParquetSource
 from sk_anyloss.training.network.mlp import MLP
 
 N = 120
@@ -125,6 +131,17 @@ def trained_sparse():
     module = MLP(600, hidden=(3,), dtype=torch.float64, random_state=0)
     net = AnyLossNet(module, batch_size=50, max_epochs=4, random_state=1)
     return summary(net.fit(csr_array(wide), y), csr_array(wide))
+
+
+def trained_parquet():
+    """From row groups of 25 samples, of which two are in memory at a time."""
+    X, y, weight = samples()
+    columns = {f"x{j}": X[:, j] for j in range(6)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/samples.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=25)
+        data = SubsetDataset(ParquetSource(path, window=50 * 6 * 8), y, weight)
+        return summary(build("closed form").fit(data, None), X)
 
 
 def summary(net, X):

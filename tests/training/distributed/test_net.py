@@ -19,6 +19,7 @@ def _all_cases(rank, size):
     torch.manual_seed(rank)
     found = {name: cases.trained(name) for name in cases.CASES}
     found["sparse"] = cases.trained_sparse()
+    found["parquet"] = cases.trained_parquet()
     # Weights and order come from the first process.
     torch.manual_seed(rank)
     module = torch.nn.Linear(6, 1).double()
@@ -49,6 +50,11 @@ def test_a_training_is_that_of_one_process(results, name):
 def test_sparse_samples_are_spread_as_well(results):
     for found in results:
         assert_same(found["sparse"], cases.trained_sparse())
+
+
+def test_samples_on_disk_are_spread_as_well(results):
+    for found in results:
+        assert_same(found["parquet"], cases.trained_parquet())
 
 
 def test_weights_and_order_come_from_the_first_process(results):
