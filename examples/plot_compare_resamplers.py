@@ -20,5 +20,13 @@ print(comparison)
 
 # %%
 # A dot is the score on a fold, a bar the mean.
-comparison.plot()
+scores = comparison.scores()
+scores = scores[scores.mean().sort_values().index]
+_, panel = plt.subplots(figsize=(6.6, 3.4), layout="constrained")
+for i, name in enumerate(scores):
+    colour = "#c1440e" if name == "anyloss" else "#4a6a8a"
+    panel.plot(scores[name], [i] * len(scores), "o", color=colour, alpha=0.5)
+    panel.plot(scores[name].mean(), i, "|", ms=22, mew=2.5, color=colour)
+panel.set_yticks(range(scores.shape[1]), scores.columns)
+panel.set(xlabel="G-mean on a fold")
 plt.show()

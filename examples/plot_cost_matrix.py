@@ -3,8 +3,8 @@ Train for a cost matrix
 =======================
 
 A false negative costs 20, a false positive 1, and the cost is to be minimised.
-``Savings(fp=1, fn=20)`` is the fraction of the largest possible cost that is saved. A
-tuned threshold does as well here, as it often does.
+``Savings(fp=1, fn=20)`` is the fraction of the largest possible cost that is saved. The
+same network on cross-entropy with a tuned threshold costs least here: compare.
 """
 
 import matplotlib.pyplot as plt

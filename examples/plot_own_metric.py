@@ -32,14 +32,14 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_
 
 figure, panel = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for metric in (recall_within_limit, "f1", "recall", "precision"):
-    model = AnyLossClassifier(metric, L=20, max_epochs=30, random_state=0).fit(X, y)
-    y_pred = model.predict(X_test)
+    model = AnyLossClassifier(metric, (8,), L=20, max_epochs=40, random_state=0)
+    y_pred = model.fit(X, y).predict(X_test)
     alarms, recall = y_pred.mean(), y_pred[y_test == 1].mean()
     name = metric if isinstance(metric, str) else metric.__name__
     print(f"{name:<20} alarms {alarms:.1%}   recall {recall:.2f}")
     panel.plot(alarms, recall, "o", ms=9, label=name)
 panel.axvline(LIMIT, color="0.4", ls=":", lw=1, label="limit")
 panel.set(xlabel="fraction of alarms", ylabel="recall", ylim=(0, 1.05))
-panel.set(xscale="log", xlim=(0.01, 1.1))
+panel.set(xscale="log", xlim=(0.004, 1.2))
 panel.legend(loc="lower right")
 plt.show()

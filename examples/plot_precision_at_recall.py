@@ -22,13 +22,13 @@ X, y = make_classification(
 )
 figure, panel = plt.subplots(figsize=(6, 4.4), layout="constrained")
 splits = StratifiedShuffleSplit(6, test_size=0.5, random_state=0).split(X, y)
-found = {"precision@recall>=0.8": [], "f1": []}
+found = {"precision@recall>=0.8": [], "f0.5": []}
 for train, test in splits:
     for metric, points in found.items():
         model = AnyLossClassifier(metric, L="auto", max_epochs=30, random_state=0)
         y_pred = model.fit(X[train], y[train]).predict(X[test])
         points.append((recall_score(y[test], y_pred), precision_score(y[test], y_pred)))
-        if metric != "f1":
+        if metric != "f0.5":
             PrecisionRecallDisplay.from_estimator(
                 model, X[test], y[test], ax=panel, color="0.75", lw=0.8, label="_"
             )

@@ -48,6 +48,6 @@ for panel, weight in zip(panels, [None, w], strict=True):
             *X_test[of].T, s=w_test[of] / 8, color=colour, alpha=0.6, linewidths=0
         )
     panel.set_title(f"{name}\nF1 of cases {cases:.2f}, of money {money:.2f}")
-    panel.set(xlabel="feature 1")
+    panel.set(xlabel="feature 1", xlim=(-3, 5.5), ylim=(-3, 5.5))
 panels[0].set_ylabel("feature 2")
 plt.show()

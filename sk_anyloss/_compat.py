@@ -7,12 +7,13 @@ here only where no public one exists, and is optional.
 from __future__ import annotations
 
 import ctypes
+import functools
 import numbers
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,28 @@ from sklearn.utils import check_array, check_random_state
 if TYPE_CHECKING:
     import torch
 
+Method = TypeVar("Method", bound=Callable[..., object])
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn below 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for that of scikit-learn 1.9: there are no callbacks."""
+
+    def with_callbacks(method: Method) -> Method:
+        """Stands for that of scikit-learn 1.9, and does nothing."""
+
+        @functools.wraps(method)
+        def same(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return cast(Method, same)
+
+
 __all__ = [
+    "CallbackSupportMixin",
+    "begin_callbacks",
     "check_sample_weight",
     "fused_adam",
     "mkl_set_num_threads_local",
@@ -33,8 +55,26 @@ __all__ = [
     "set_training",
     "shuffled_group_folds",
     "softmax_backward",
+    "with_callbacks",
     "with_short_indices",
 ]
+
+
+def begin_callbacks(estimator: object) -> Any:
+    """Begin the fit of an estimator for its scikit-learn callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``fit`` is decorated by ``with_callbacks``.
+
+    Returns
+    -------
+    context : sklearn.callback.CallbackContext or None
+        None for scikit-learn below 1.9, which has no callbacks.
+    """
+    begin = getattr(estimator, "_init_callback_context", None)
+    return None if begin is None else begin()
 
 
 def fused_adam(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,10 +27,28 @@ from sk_anyloss.metrics.scoring import is_curve, metric_score
 if TYPE_CHECKING:
     from sk_anyloss.training.data.source import Matrix, Source
 
-__all__ = ["DecidesByLogOdds"]
+__all__ = ["DecidesByLogOdds", "LinksToDocumentation"]
 
 
-class DecidesByLogOdds(ClassifierMixin):
+class LinksToDocumentation:
+    """Where the HTML representation of an estimator links to.
+
+    The site that ``make docs`` builds, if it is there, or that of the environment
+    variable SK_ANYLOSS_DOCS.
+    """
+
+    _doc_link_module = "sk_anyloss"
+
+    def _get_doc_link(self) -> str:
+        site = os.environ.get("SK_ANYLOSS_DOCS")
+        page = f"api/generated/sk_anyloss.{type(self).__name__}.html"
+        if site is None:
+            built = Path(__file__).parents[2] / "docs" / "_build" / "html" / page
+            return built.as_uri() if built.is_file() else ""
+        return f"{site.rstrip('/')}/{page}"
+
+
+class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
     """Labels, scores and the metric, from ``_log_odds`` and ``decision_``."""
 
     metric: str | Metric

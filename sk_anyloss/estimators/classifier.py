@@ -17,9 +17,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+from skorch import NeuralNet
 from skorch.callbacks import Callback
 from torch import nn
 
+from sk_anyloss._compat import (
+    CallbackSupportMixin,
+    begin_callbacks,
+    with_callbacks,
+)
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.encoding import Encoding, fit_encoding
 from sk_anyloss.estimators.labels import Labels
@@ -51,6 +57,7 @@ from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.parquet import ParquetSource
 from sk_anyloss.training.data.source import Matrix, Source, as_source
 from sk_anyloss.training.data.sparse import chunk_samples
+from sk_anyloss.training.fit_callbacks import copy_of_net, epochs_as_tasks
 from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.mlp import Activation
 from sk_anyloss.training.schedules import CosineDecay, initial_rate
@@ -60,7 +67,7 @@ from sk_anyloss.training.trainer import Task, train
 __all__ = ["AnyLossClassifier"]
 
 
-class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
+class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
     """Neural network that is trained for the metric you report.
 
     The loss is one minus the metric of a soft confusion matrix, which the AnyLoss
@@ -155,7 +162,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     device : str or torch.device, default='cpu'
         Where to compute.
     callbacks : list, default=None
-        skorch callbacks for the net.
+        Those of skorch, for the net.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial weights, of the order of samples and of those held out.
         The global generators of torch and numpy are neither read nor changed.
@@ -200,6 +207,10 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
     ``score`` is the metric that the model was trained for. ``predict_proba`` ranks the
     samples, but a model trained on a metric is not calibrated; wrap it in
     :class:`~sklearn.calibration.CalibratedClassifierCV` if you need probabilities.
+
+    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are told of every
+    epoch, and can end the training of a single start; those of skorch are given as
+    ``callbacks``.
 
     Before training, every sample has the prevalence of the positive class as its
     probability, as far as the step has a gradient there.
@@ -279,6 +290,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     def fit(
         self,
         X: ArrayLike | ParquetSource,
@@ -305,6 +317,8 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before.
         """
         is_continued = self.warm_start and hasattr(self, "net_")
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        context = begin_callbacks(self)
         with restored_on_error(self), single_thread():
             check_params(self)
             if isinstance(X, ParquetSource):
@@ -319,10 +333,20 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 tasks = [self._continued(source, plan, criterion, self.max_epochs)]
             else:
                 tasks = self._tasks(source, plan)
-            train(tasks)
+            nets = [task.net for task in tasks]
+            n_epochs = sum(task.epochs for task in tasks)
+            with epochs_as_tasks(
+                nets, self, context, n_epochs, given, self._as_if_fitted
+            ):
+                train(tasks)
             self._finish(max(tasks, key=attrgetter("outcome")))
+            if context is not None:
+                context.call_on_fit_task_end(
+                    estimator=self, **given, reconstruction_attributes={}
+                )
         return self
 
+    @with_callbacks  # None are told; so that warnings have one depth.
     def partial_fit(
         self,
         X: ArrayLike,
@@ -465,6 +489,10 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
         )
         self.decision_ = Decision.at(self.threshold)
 
+    def _as_if_fitted(self, net: NeuralNet) -> dict[str, object]:
+        """Attributes with which an estimator predicts as if the fit had ended."""
+        return {"net_": copy_of_net(net), "decision_": Decision.at(self.threshold)}
+
     def _finish(self, task: Task) -> None:
         """Take over a net; tune its threshold where the metric needs that."""
         self._take_over(task)
@@ -507,7 +535,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 f"{-value:.3f} short of {goal.floor:g}. Lower the floor, or train a "
                 "larger network for longer.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _tune_offsets(self, source: Source, sample: Subset) -> None:
@@ -532,7 +560,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 f"decision is {-value:.3f} short of the floor. Lower the floor, or "
                 "train a larger network for longer.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _check_same_classes(
@@ -594,7 +622,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
                 "class, which no weight of a class changes. Leave class_weight out, or "
                 "take a metric that depends on prevalence, such as 'f1' or 'mcc'.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _warn_if_constant(self, source: Source, sample: Subset) -> None:
@@ -617,7 +645,7 @@ class AnyLossClassifier(DecidesByLogOdds, BaseEstimator):
             f"{self.max_epochs}), {less_steep}class_weight='balanced' or another "
             "random_state.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def _log_odds(self, X: Matrix | Source) -> np.ndarray:

@@ -80,7 +80,7 @@ def steepness(model: AnyLossClassifier, sample: Subset, target: TargetType) -> f
                 "the model may predict one class only. L='auto' takes one that "
                 "suits the training.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return model.L
     n_batches = math.ceil(n / resolve_batch_size(model.batch_size, n))

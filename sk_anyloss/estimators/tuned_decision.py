@@ -25,6 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from sk_anyloss._compat import check_sample_weight, routing_enabled
+from sk_anyloss.estimators.binary_mixin import LinksToDocumentation
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import split_seed
@@ -46,7 +47,9 @@ def _has(method: str) -> Callable[[TunedDecisionClassifier], bool]:
     return check
 
 
-class TunedDecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TunedDecisionClassifier(
+    LinksToDocumentation, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """Classifier whose decision is tuned for a metric, for classes or labels.
 
     The estimator is fitted on the folds of a cross-validation, and the decision is

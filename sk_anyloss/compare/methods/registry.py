@@ -152,6 +152,11 @@ def unregister_method(name: str) -> None:
 def method_names() -> list[str]:
     """Names of all methods, in the order of registration.
 
+    Returns
+    -------
+    names : list of str
+        Those of the package, then those that were registered.
+
     Examples
     --------
     >>> from sk_anyloss.compare import method_names
@@ -168,6 +173,11 @@ def default_methods(n_classes: int = 2) -> list[str]:
     ----------
     n_classes : int, default=2
         Number of classes.
+
+    Returns
+    -------
+    names : list of str
+        Some of :func:`method_names`.
 
     Examples
     --------

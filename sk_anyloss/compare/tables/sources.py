@@ -30,7 +30,7 @@ class _Options(TypedDict):
 
 
 def built_in(seed: int = 0, drop: Sequence[str] | str = ()) -> Table:
-    """scikit-learn's breast cancer data, with 36 of its malignant samples.
+    """Load scikit-learn's breast cancer data, with 36 of its malignant samples.
 
     Parameters
     ----------

@@ -123,6 +123,11 @@ class MatrixAtLeast:
 def matrix_metric_names() -> list[str]:
     """Names of the metrics of a whole confusion matrix, beside averages of binary ones.
 
+    Returns
+    -------
+    names : list of str
+        Sorted.
+
     Examples
     --------
     >>> from sk_anyloss.metrics.multiclass.lookup import matrix_metric_names
