@@ -77,6 +77,8 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "abort_on_example_error": False,
 }
+#: For the links of estimators in the gallery.
+os.environ.setdefault("SK_ANYLOSS_DOCS", "..")
 # Small data sets and extreme parameters are there to be seen, warnings are not.
 warnings.filterwarnings("ignore", module="sklearn|sk_anyloss|skorch")
 

@@ -1,10 +1,14 @@
 """What the pages need beside Sphinx: formulas, and a link between two of them."""
 
+import re
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 
 def _inline(translator: Any, node: nodes.math) -> None:
@@ -24,9 +28,49 @@ def _link_to_search(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("](search.md", "](/guide/search.md")
 
 
+def broken_links(site: Path) -> list[str]:
+    """Links within a built site that lead nowhere, each after the page that has it."""
+    files = {path for path in site.rglob("*.html") if "_static" not in path.parts}
+    pages = {path: path.read_text(encoding="utf-8") for path in files}
+    anchors = {
+        path: set(re.findall(r'\b(?:id|name)="([^"]+)"', text))
+        for path, text in pages.items()
+    }
+    broken = set()
+    for path, text in pages.items():
+        for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
+            if re.match(r"\w+:|//", link):
+                continue
+            to, _, anchor = unquote(link).partition("#")
+            target = (path.parent / to.partition("?")[0]).resolve() if to else path
+            is_there = target.exists()
+            # ":~:text=" is searched for in the page by the browser.
+            if is_there and target in anchors and anchor.partition(":~:")[0]:
+                is_there = anchor in anchors[target]
+            if not is_there:
+                broken.add(f"{path.relative_to(site)}: {link}")
+    return sorted(broken)
+
+
+def _check(app: Sphinx, exception: Exception | None) -> None:
+    """Fail on links that lead nowhere, and on examples without a picture."""
+    if exception is not None or app.builder.format != "html":
+        return
+    site = Path(app.outdir).resolve()
+    problems = broken_links(site)
+    pattern = re.compile(app.config.sphinx_gallery_conf["filename_pattern"])
+    for script in (Path(app.srcdir).parent / "examples").glob("plot_*.py"):
+        picture = site / "_images" / f"sphx_glr_{script.stem}_001.png"
+        if pattern.search(str(script)) and not picture.exists():
+            problems.append(f"{script.name}: no picture")
+    if problems:
+        raise ExtensionError("\n".join(["The site has problems:", *problems]))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer of formulas, and use it."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.config.html_math_renderer = "mathml"
     app.connect("source-read", _link_to_search)
+    app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
