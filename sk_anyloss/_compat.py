@@ -49,6 +49,7 @@ __all__ = [
     "begin_callbacks",
     "check_sample_weight",
     "fused_adam",
+    "is_out_of_memory",
     "mkl_set_num_threads_local",
     "raise_for_unrouted",
     "routing_enabled",
@@ -328,6 +329,34 @@ def raise_for_unrouted(params: Mapping[str, object], caller: str) -> None:
             f"{caller} got {', '.join(sorted(params))}, which it routes only after "
             "sklearn.set_config(enable_metadata_routing=True)."
         )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory does not suffice.
+
+    On the CPU, torch raises a plain ``RuntimeError``.
+
+    Parameters
+    ----------
+    error : BaseException
+        Any error.
+
+    Returns
+    -------
+    is_out_of_memory : bool
+        Whether less memory might do.
+
+    Examples
+    --------
+    >>> from sk_anyloss._compat import is_out_of_memory
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    True
+    >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("no kernel"))
+    (True, False)
+    """
+    said = str(error).lower()
+    parts = "allocate memory", "out of memory", "not enough memory"
+    return isinstance(error, MemoryError) or any(part in said for part in parts)
 
 
 def with_short_indices(X: np.ndarray | csr_array) -> np.ndarray | csr_array:

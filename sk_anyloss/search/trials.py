@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from sk_anyloss._compat import is_out_of_memory
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
@@ -264,6 +265,20 @@ def _fit_stack(
         warnings.simplefilter("ignore")
         # All networks have an output for each class, also for one that a fold lacks.
         classes = np.unique(data.y) if data.y.ndim == 1 else None
+        _fit_in_memory(models, rows, data, classes)
+    if any(model.net_.interrupted_ for model in models):
+        raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
+    return models
+
+
+def _fit_in_memory(
+    models: Sequence[AnyLossClassifier],
+    rows: Sequence[np.ndarray],
+    data: CrossValidationData,
+    classes: np.ndarray | None,
+) -> None:
+    """Train networks in a stack, or in smaller ones if the memory does not suffice."""
+    try:
         fit_stack(
             models,
             data.X,
@@ -272,9 +287,12 @@ def _fit_stack(
             sample_weight=data.weight,
             classes=classes,
         )
-    if any(model.net_.interrupted_ for model in models):
-        raise KeyboardInterrupt  # A net that trains alone keeps what it has learned.
-    return models
+    except (MemoryError, RuntimeError) as error:
+        if len(models) == 1 or not is_out_of_memory(error):
+            raise
+        half = len(models) // 2
+        _fit_in_memory(models[:half], rows[:half], data, classes)
+        _fit_in_memory(models[half:], rows[half:], data, classes)
 
 
 def _run_estimator(

@@ -9,7 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
-from sk_anyloss.search import budget
+from sk_anyloss.estimators.stack import fit_stack
+from sk_anyloss.search import budget, trials
 from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.trials import (
@@ -17,6 +18,7 @@ from sk_anyloss.search.trials import (
     Trial,
     run_trials,
 )
+from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(150, 4, weights=[0.7], class_sep=2, random_state=0)
 FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
@@ -137,6 +139,31 @@ def test_a_candidate_that_fails_takes_no_other_with_it(capsys):
     assert "lr must be" in trials[1].error
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["f1", "failed", "f1"]
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("can't allocate memory"), RuntimeError("no")]
+)
+def test_a_stack_too_large_for_the_memory_is_split(error, monkeypatch):
+    candidates = [{"hidden": (3,), "lr": 0.01}, {"hidden": (3,), "lr": 0.1}]
+    whole = run(make_runner(), *candidates)
+    sizes = []
+
+    def in_little_memory(models, X, y, **options):
+        sizes.append(len(models))
+        if len(models) > 2:
+            raise error
+        return fit_stack(models, X, y, **options)
+
+    monkeypatch.setattr(trials, "fit_stack", in_little_memory)
+    if str(error) == "no":  # Nothing that a smaller stack would help with.
+        with pytest.raises(ValueError, match="RuntimeError: no"):
+            run(make_runner(), *candidates)
+        return
+    split = run(make_runner(), *candidates)
+    assert sizes == [6, 3, 1, 2, 3, 1, 2]
+    for one, other in zip(whole, split, strict=True):
+        np.testing.assert_allclose(one.log_odds, other.log_odds, **SAME_MODEL)
 
 
 def test_when_all_candidates_fail_the_reasons_are_the_error():
