@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
@@ -67,7 +68,7 @@ def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
     ranks = scores.rank(axis=1, ascending=False).mean()
     seconds = table.groupby("method")["seconds"].median()
     numbers = scores.index.str.extract(r"(\d+)", expand=False).fillna(0).astype(int)
-    is_even = (numbers % 2 == 0).to_numpy()
+    is_even = np.asarray(numbers) % 2 == 0
     print(f"{options.library}, {options.metric}, {len(scores)} data sets")
     print(
         f"{'method':<21}{'mean':>7}{'rank':>6}{'better / equivalent / worse':>29}"

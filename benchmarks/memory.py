@@ -14,12 +14,12 @@ import sys
 MEASURE = """
 import resource, sys, time, warnings
 import numpy as np, scipy.sparse
-from sk_anyloss import AnyLossClassifier
+from sk_anyloss import {estimator}
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 {data}
 def fitted(X, y):
-    return AnyLossClassifier(max_epochs=1, random_state=0, **{params}).fit(X, y)
+    return {estimator}(max_epochs=1, random_state=0, **{params}).fit(X, y)
 def peak():
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
@@ -43,12 +43,14 @@ y = (X[:, 0] + X[:, 1] > 1.6).astype(int)
 """
 
 
-def measure(data: str, **params: object) -> tuple[int, int, int, float]:
+def measure(
+    data: str, estimator: str = "AnyLossClassifier", **params: object
+) -> tuple[int, int, int, float]:
     """Bytes of X, growth in fit, growth in fit and predict, and seconds.
 
     ``data`` is code that defines X and y, ``params`` are those of the estimator.
     """
-    code = MEASURE.format(data=data, params=params)
+    code = MEASURE.format(data=data, estimator=estimator, params=params)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -60,6 +62,7 @@ def main() -> None:
     """Print a line for each case."""
     tall = TALL.format(n=600_000)
     wide = WIDE.format(n=200_000, d=50_000, stored=1_000_000)
+    many = TALL.format(n=286_000).replace("40", "10")
     cases: list[tuple[str, str, dict[str, object]]] = [
         ("600,000 x 40", tall, {}),
         ("600,000 x 40", tall, {"early_stopping": True}),
@@ -69,6 +72,7 @@ def main() -> None:
         ("600,000 x 40", tall, {"batch_size": 1.0}),
         ("200,000 x 50,000, sparse", wide, {}),
         ("200,000 x 50,000, sparse", wide, {"early_stopping": True}),
+        ("286,000 x 10", many, {"estimator": "AnyLossClassifierCV"}),
     ]
     print(f"{'samples':<26}{'parameters':<26}{'X, MB':>7}{'fit':>7}{'predict':>9}  s")
     for name, data, params in cases:

@@ -5,6 +5,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 from benchmarks import (
+    bins,
+    boosting,
     candidates,
     datasets,
     losses,
@@ -72,7 +74,7 @@ def make_options(folder, output):
     return datasets.make_parser("", folder / output).parse_args(arguments)
 
 
-@pytest.mark.parametrize("benchmark", [losses, robust, which_L, real_sets])
+@pytest.mark.parametrize("benchmark", [losses, robust, which_L, real_sets, bins])
 def test_benchmarks_on_many_datasets_run_and_resume(
     benchmark, folder, monkeypatch, capsys
 ):
@@ -110,6 +112,7 @@ def test_quality_benchmark_runs(folder, monkeypatch, capsys):
 
     monkeypatch.setattr(quality, "methods_for_metric", small_methods)
     arguments = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
+    arguments += ["--metrics", "f1", "gmean"]
     options = quality.parse_options([str(word) for word in [*arguments, "--jobs", 1]])
     options.each = True
     table = quality.run_methods(options)
@@ -135,6 +138,17 @@ def test_quality_benchmark_measures_times(folder, monkeypatch, capsys):
     options = make_options(folder, "times.csv")
     quality.report_times(datasets.run_all(options, quality.time_dataset))
     assert "time of a default fit / GridSearchCV over L" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_boosting_benchmark_runs(folder, capsys):
+    arguments = ["--data", folder, "--output", folder / "b.csv", "--folds", 2]
+    options = boosting.parse_options([str(word) for word in [*arguments, "--jobs", 1]])
+    table = datasets.run_all(options, boosting.run_dataset)
+    on_metric = table[table["method"] == boosting.METRIC_OBJECTIVE]
+    assert on_metric["score"].between(0, 1).all()
+    boosting.report(table, options)
+    assert "lightgbm, f1, 2 data sets" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -63,6 +63,7 @@ def test_weights():
     assert display.errors[place] == results["pooled_test_error"][0]
     texts = [text.get_text() for text in display.ax_.texts]
     assert f"{results['weight'][0]:.2f}" in texts
+    assert any(text.startswith("lr must be") for text in texts)  # Why it has no score.
     assert model.dropped_ == [("hidden=(), lr=-1", results["error"][2])]
     # Only networks have a step and a width.
     assert SettingsDisplay.from_estimator(model).scores.size == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["WeightsDisplay"]
 
+#: Characters in a line of a label, and in a note.
+LABEL_WIDTH, NOTE_WIDTH = 36, 60
+
 
 class WeightsDisplay(Display):
     """Scores of all candidates with their standard errors, and their weights.
@@ -31,6 +35,8 @@ class WeightsDisplay(Display):
         Weights in the ensemble.
     name : str
         The metric.
+    notes : list of str, default=None
+        Why a candidate has no score: that it failed, or was dropped.
 
     Attributes
     ----------
@@ -61,12 +67,14 @@ class WeightsDisplay(Display):
         errors: np.ndarray,
         weights: np.ndarray,
         name: str,
+        notes: list[str] | None = None,
     ) -> None:
         self.labels = labels
         self.scores = scores
         self.errors = errors
         self.weights = weights
         self.name = name
+        self.notes = [""] * len(labels) if notes is None else notes
 
     @classmethod
     def from_estimator(
@@ -95,6 +103,7 @@ class WeightsDisplay(Display):
             results["pooled_test_error"][order],
             results["weight"][order],
             metric_name(estimator.metric),
+            [results["error"][i] for i in order],
         ).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -110,7 +119,16 @@ class WeightsDisplay(Display):
                     f"{weight:.2f}", (1.01, place), xycoords=("axes fraction", "data"),
                     va="center", fontsize="small",
                 )  # fmt: skip
+        for place, note in zip(places, self.notes, strict=True):
+            if note:
+                ax.annotate(
+                    shorten(note, NOTE_WIDTH), (0.02, place),
+                    xycoords=("axes fraction", "data"), va="center", fontsize="small",
+                    color="0.4",
+                )  # fmt: skip
         ax.annotate("weight", (1.01, 1.01), xycoords="axes fraction", fontsize="small")
-        ax.set_yticks(places, self.labels, fontsize="small")
+        labels = [fill(label, LABEL_WIDTH) for label in self.labels]
+        ax.set_yticks(places, labels, fontsize="small")
         ax.set_ylim(len(self.labels) - 0.5, -0.5)
-        ax.set_xlabel(f"{self.name}, out of fold; bars: standard errors")
+        ax.locator_params(axis="x", nbins=5)
+        ax.set_xlabel(f"{self.name}, out of fold, ± standard error")
