@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import Factors, Loss, MovingAverage, options_key
 from sk_anyloss.losses.distributed.processes import ProcessGroup
-from sk_anyloss.losses.multiclass import MulticlassAnyLoss, OneAgainstRest
+from sk_anyloss.losses.multiclass import DEFAULT_STEP, MulticlassAnyLoss, OneAgainstRest
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import (
     Identity,
@@ -65,10 +65,11 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         :func:`sk_anyloss.metrics.multilabel.label_metric` take it. A metric over
         thresholds, ``'roc_auc'`` or ``'average_precision'``, is computed from the soft
         confusion matrices at all of the thresholds.
-    step : str or Step, default='sigmoid'
+    step : str or Step, default=Sigmoid(L=10)
         The step H that turns a probability into a soft decision: a name from
-        :func:`sk_anyloss.losses.steps.step_names` or an instance, such as
-        ``Sigmoid(L=10)``.
+        :func:`sk_anyloss.losses.steps.step_names` or an instance. ``'sigmoid'`` is the
+        paper's amplifier, ``Sigmoid(L=73)``, with which a network that is wider or
+        deeper than the paper's often predicts one class for all samples.
     threshold : float or sequence of floats, default=0.5
         Decision threshold t on the probability of the positive class. With several,
         the loss is the mean of the losses at each. For a metric over thresholds, the
@@ -103,13 +104,13 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
     >>> loss = AnyLoss("f1")(logits, y)
     >>> loss.backward()
     >>> f"{loss.item():.3f}"
-    '0.500'
+    '0.445'
     """
 
     def __init__(
         self,
         metric: str | Metric = "f1",
-        step: str | Step = "sigmoid",
+        step: str | Step = DEFAULT_STEP,
         threshold: float | Sequence[float] = 0.5,
         decay: float = 0.0,
         process_group: ProcessGroup = "world",

@@ -42,6 +42,7 @@ __all__ = [
     "Parts",
     "Statistics",
     "align",
+    "check_binary",
     "options_key",
 ]
 
@@ -369,10 +370,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
                 f"for C classes or labels; got {tuple(logits.shape)}."
             )
         logits, y, sample_weight = align(logits, y, sample_weight)
-        if ((y != 0) & (y != 1)).any():
-            raise ValueError(
-                f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
-            )
+        check_binary(y)
         if y.dim() > 1 or (sample_weight is not None and sample_weight.dim() > 1):
             y = y.expand_as(logits)
             if sample_weight is not None:
@@ -535,7 +533,10 @@ class _LossFunction(torch.autograd.Function):
             loss.backward(cache, grad, samples, by_logits)
             ctx.factor = loss.processes.gradient_factor
             ctx.save_for_backward(by_logits)
-        return logits.new_tensor(np.atleast_1d(value))
+        if isinstance(value, np.ndarray):
+            return torch.from_numpy(np.atleast_1d(value)).to(logits)
+        # Not new_tensor, of which torch.compile makes a copy with a warning.
+        return logits.new_full((1,), value)
 
     @staticmethod
     @once_differentiable
@@ -545,6 +546,31 @@ class _LossFunction(torch.autograd.Function):
         if ctx.factor != 1:
             grad = grad * ctx.factor
         return grad * by_logits, None, None, None
+
+
+def check_binary(y: Tensor) -> None:
+    """Refuse labels other than 0 and 1.
+
+    Parameters
+    ----------
+    y : tensor
+        Labels.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses.base import check_binary
+    >>> check_binary(torch.tensor([1, 2]))
+    Traceback (most recent call last):
+        ...
+    ValueError: Labels must be 0 or 1, got [1, 2] among them...
+    """
+    # 0 and 1 are their own squares, and NaN is not.
+    if not bool((y * y == y).all()):
+        raise ValueError(
+            f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them. For "
+            "classes, the network needs an output for each of them."
+        )
 
 
 def align(

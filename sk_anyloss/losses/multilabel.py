@@ -49,7 +49,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
     >>> logits = torch.tensor([[2.0, -2.0], [2.0, 2.0]])
     >>> loss = OverLabels(AnyLoss("f1"), "micro")
     >>> round(loss(logits, torch.tensor([[1, 0], [0, 1]])).item(), 3)
-    0.2
+    0.211
     """
 
     def __init__(self, loss: Loss, average: str = "macro") -> None:

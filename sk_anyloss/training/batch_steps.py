@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,12 +21,16 @@ from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, ratio
 from sk_anyloss.metrics.class_weights import AnyWeights
 from sk_anyloss.metrics.decision import Decision
+from sk_anyloss.metrics.differentiable import NotFiniteError
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.data.sparse import SparseStack, sparse_tensor
 from sk_anyloss.training.distributed.synchronization import sum_gradients
+from sk_anyloss.training.network.accumulated import accumulated_backward, take_part
 from sk_anyloss.training.network.closed_form import ClosedForm, supports
 from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.network.outputs import as_logits, refuse_probabilities
 from sk_anyloss.training.target_types import TargetType, target_type_of
+from sk_anyloss.training.warm_up import WarmUp
 
 __all__ = ["BatchSteps", "Input", "Labels"]
 
@@ -45,11 +50,16 @@ class BatchSteps(NeuralNet):
     threshold: float
     target_type: str | TargetType
     process_group: ProcessGroup
+    accumulate: int | None
     criterion_: Any
 
     def initialize(self) -> BatchSteps:
         """Make module, criterion, optimiser and callbacks anew."""
         super().initialize()
+        #: Whether the output of the module was seen to be logits.
+        self.is_checked_ = False
+        #: The start on cross-entropy, while a training is in it.
+        self.warm_up_: WarmUp | None = None
         #: The processes that share a batch; gradients are summed over them.
         self.processes_ = Processes(self.process_group, gradients="sum")
         if isinstance(self.criterion_, Loss):
@@ -112,6 +122,8 @@ class BatchSteps(NeuralNet):
         """
         return (
             self.closed_form_supported_
+            and self.warm_up_ is None
+            and self.accumulate is None
             and not fit_params
             and all(
                 getattr(type(self), method) is getattr(BatchSteps, method)
@@ -146,14 +158,52 @@ class BatchSteps(NeuralNet):
                 else logits[0].clone(),
                 "statistics": S,
             }
-        logits = self.infer(X, **fit_params)
-        loss = self.get_loss(logits, y, X=X, training=True)
-        with full_precision(logits.device):  # Autocast is for forward passes only.
-            loss.backward()
+        if self.warm_up_ is not None:
+            self.warm_up_.begin_batch(self, X, y)
+        if self.accumulate is not None:
+            loss, logits = self._accumulated(X, y, fit_params)
+        else:
+            logits = self.infer(X, **fit_params)
+            loss = self.get_loss(logits, y, X=X, training=True)
+            check_finite(loss)
+            with full_precision(logits.device):  # Autocast is for forward passes only.
+                loss.backward()
         if not self.processes_.is_alone():
             sum_gradients(self.module_, self.processes_)
+        if self.warm_up_ is not None:
+            self.warm_up_.end_batch(self, X, y, logits)
         statistics = self._statistics(logits.detach(), y, X)
         return {"loss": loss, "y_pred": logits, "statistics": statistics}
+
+    def _accumulated(
+        self, X: Input, y: Labels, fit_params: dict[str, Any]
+    ) -> tuple[Tensor, Tensor]:
+        """Loss and logits of a batch that goes through the module in parts."""
+        labels, weight = self._labels(y, X)
+
+        def logits_of(part: slice) -> Tensor:
+            logits = self.infer(take_part(X, part), **fit_params)
+            as_logits(logits, len(labels[part]))
+            self.resolve_target(_n_outputs(logits), labels)
+            return logits
+
+        if self.target_ is None:  # Which form of the loss it is.
+            with torch.no_grad():
+                logits_of(slice(0, self.accumulate))
+        criterion = self.criterion_
+        if self.warm_up_ is not None:
+            criterion = self.warm_up_.criterion(self)
+        if not isinstance(criterion, Loss):
+            raise ValueError(
+                f"accumulate={self.accumulate} needs a loss of sk_anyloss.losses, but "
+                f"criterion={type(criterion).__name__}; use accumulate=None."
+            )
+        size = self.accumulate or len(labels)
+        loss, logits = accumulated_backward(
+            self.module_, criterion, logits_of, labels, weight, size
+        )
+        check_finite(loss)
+        return loss, logits
 
     def _closed_form(self) -> ClosedForm:
         """The closed form of module and loss, while a training runs."""
@@ -219,12 +269,16 @@ class BatchSteps(NeuralNet):
         A subclass that changes it is trained on what it returns, by autograd.
         """
         y, weight = self._labels(y_true, X)
+        as_logits(y_pred, len(y))
         target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
             return self._foreign_loss(y_pred, y, weight) * self._share(y)
         samples = target.samples(y, at_least_single(y_pred), weight)
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
-            return self.criterion_.apply_steps(target.align(y_pred), samples).squeeze(0)
+            criterion = self.criterion_
+            if training and self.warm_up_ is not None:
+                criterion = self.warm_up_.criterion(self)
+            return criterion.apply_steps(target.align(y_pred), samples).squeeze(0)
 
     @torch.no_grad()
     def _statistics(self, logits: Tensor, y: Labels, X: Input) -> AnyStatistics:
@@ -286,15 +340,10 @@ class BatchSteps(NeuralNet):
         # Autocast keeps copies of the weights until its context ends, and a whole fit
         # within one context would train on the first ones.
         torch.clear_autocast_cache()
-        logits = super().infer(self._as_input(x), **fit_params)
-        if logits.dim() == 2 and logits.shape[1] == 1:
-            logits = logits.squeeze(1)
-        if logits.dim() not in (1, 2):
-            raise ValueError(
-                "The module must give one logit for each sample, of shape (n,) or "
-                "(n, 1), or one for each class or label, of shape (n, C); got "
-                f"{tuple(logits.shape)}."
-            )
+        logits = as_logits(super().infer(self._as_input(x), **fit_params))
+        if not self.is_checked_ and torch.is_grad_enabled():
+            refuse_probabilities(logits)
+            self.is_checked_ = True
         return at_least_single(logits)
 
     def _labels(self, y: Labels, X: Input | None) -> tuple[Tensor, Tensor | None]:
@@ -318,6 +367,12 @@ class BatchSteps(NeuralNet):
         if not isinstance(x, Tensor) or x.dtype == self.dtype_ or self.dtype_ is None:
             return x
         return x.to(self.dtype_) if x.is_floating_point() else x
+
+
+def check_finite(loss: Tensor) -> None:
+    """Stop before a step that would spoil the weights."""
+    if not math.isfinite(loss.item()):
+        raise NotFiniteError(f"The loss of a batch became {loss.item()}")
 
 
 def _n_outputs(logits: Tensor) -> int:

@@ -138,7 +138,7 @@ class StopOnScore(Callback):
     >>> net = AnyLossNet(
     ...     MLP(2, random_state=0),
     ...     train_split=ValidSplit(5, stratified=True),
-    ...     callbacks=[StopOnScore(patience=3)],
+    ...     callbacks=[StopOnScore(patience=3, tol=0.01)],
     ...     random_state=0,
     ... )
     >>> len(net.fit(X, (X[:, 0] > 0).astype(int)).history) < 100
@@ -174,6 +174,8 @@ class StopOnScore(Callback):
             self.lowest_loss_ = min(loss, self.lowest_loss_)
             self.misses_ = 0
             return
+        if getattr(net, "warm_up_", None) is not None:
+            return  # The training on the metric is still to come.
         self.misses_ += 1
         if loss < self.lowest_loss_ - self.tol:
             self.lowest_loss_, self.misses_ = loss, 0

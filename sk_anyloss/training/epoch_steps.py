@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from skorch.callbacks import Callback
 from skorch.dataset import unpack_data
 from skorch.history import History
 from skorch.utils import to_numpy
+from torch import Tensor, nn
 
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
@@ -29,6 +31,13 @@ class EpochSteps(BatchSteps):
         """Start a new history."""
         self.history_ = _QuickHistory()
         return self
+
+    def end_warm_up(self) -> None:
+        """Go on with the metric after the last epoch on cross-entropy."""
+        if self.warm_up_ is not None:
+            self.warm_up_.end_epoch(self)
+            if self.warm_up_.is_over:
+                self.warm_up_ = None
 
     def is_observed(self) -> bool:
         """Whether a callback looks at batches, or the optimiser evaluates the loss."""
@@ -64,9 +73,15 @@ class EpochSteps(BatchSteps):
         whole: list[Any] | None = None
         if not training and self._needs_all_logits():
             whole = []
-        for batch in iterator:
+        good = _copied(self.module_) if training else {}
+        for number, batch in enumerate(iterator, start=1):
             self.notify("on_batch_begin", batch=batch, training=training)
-            step = step_fn(batch, **kw)
+            try:
+                step = step_fn(batch, **kw)
+            except NotFiniteError as error:
+                if not training:
+                    raise
+                raise self._stopped_at(number, batch, good, error) from error
             if whole is not None:
                 Xi, yi = unpack_data(batch)
                 whole.append((step["y_pred"], *self._labels(yi, Xi)))
@@ -93,6 +108,29 @@ class EpochSteps(BatchSteps):
                 raise not_finite(metric_name(self.metric), totals["counts"])
         loss = self._loss_of(totals["statistics"])
         self.record_epoch(prefix, len(iterator), loss, score)
+
+    def _stopped_at(
+        self, number: int, batch: Any, good: dict[str, Tensor], error: NotFiniteError
+    ) -> NotFiniteError:
+        """The error of a batch, after the weights of the last epoch are restored."""
+        epoch = len(self.history)
+        self.module_.load_state_dict(good)
+        self.optimizer_.state.clear()
+        del self.history[-1:]
+        X, _ = unpack_data(batch)
+        finite = [
+            bool(torch.isfinite(torch.as_tensor(value)).all())
+            for value in (X.values() if isinstance(X, dict) else [X])
+            if isinstance(value, (Tensor, np.ndarray))
+        ]
+        why = f"lower the learning rate (lr={self.lr}), or clip the gradients."
+        if not all(finite):
+            why = "X has values that are not finite in this batch; replace them."
+        return NotFiniteError(
+            f"{error.what}, in epoch {epoch}, batch {number}. The net has stopped and "
+            f"has the weights from before this epoch",
+            why,
+        )
 
     def _needs_all_logits(self) -> bool:
         """Whether loss or metric do not follow from sums over samples."""
@@ -141,6 +179,11 @@ class EpochSteps(BatchSteps):
         self.history.record(f"{prefix}_loss", loss)
         if score is not None:
             self.history.record(f"{prefix}_score", score)
+
+
+def _copied(module: nn.Module) -> dict[str, Tensor]:
+    """Weights and buffers as they are now."""
+    return {name: value.clone() for name, value in module.state_dict().items()}
 
 
 class _Converted:

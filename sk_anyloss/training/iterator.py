@@ -49,6 +49,9 @@ class Batches:
         by the labels. If None, the samples come in their own order.
     keep_sparse : bool, default=False
         Whether batches of a wide matrix with few entries stay sparse.
+    num_workers : int, default=0
+        Processes that load the samples of a dataset that can only be asked for one at
+        a time; set by ``iterator_train__num_workers`` and ``iterator_valid__...``.
 
     Examples
     --------
@@ -66,12 +69,14 @@ class Batches:
         batch_size: int | float | str = "auto",
         rng: np.random.Generator | None = None,
         keep_sparse: bool = False,
+        num_workers: int = 0,
     ) -> None:
         self.dataset = dataset
         self._given_size = batch_size
         self.set_total(len(dataset))
         self.rng = rng
         self.keep_sparse = keep_sparse
+        self.num_workers = num_workers
         #: Number of this process, and of all: it has its part of every batch.
         self.part: Part = (0, 1)
         self._stacked: StackedBatches | None = None
@@ -149,7 +154,12 @@ class Batches:
         shuffled = RandomSampler(self.dataset, generator=generator)
         sampler = SequentialSampler(self.dataset) if self.rng is None else shuffled
         batches: Any = _InBounds(sampler, own)
-        loader = DataLoader(self.dataset, batch_sampler=batches, generator=generator)
+        loader = DataLoader(
+            self.dataset,
+            batch_sampler=batches,
+            generator=generator,
+            num_workers=self.num_workers,
+        )
         for (start, stop), batch in zip(own, loader, strict=True):
             yield batch if start < stop else _emptied(batch)
 

@@ -66,6 +66,7 @@ class Run:
         if self.is_stopped:
             return
         net = self.net
+        net.end_warm_up()
         if not net.processes_.is_alone():
             average_buffers(net.module_, net.processes_)
         if self.valid is not None:

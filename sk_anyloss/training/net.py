@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,7 +22,7 @@ from skorch.utils import get_dim, is_dataset, to_numpy
 from torch import nn
 from torch.utils.data import Dataset
 
-from sk_anyloss.losses import AnyLoss
+from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.metrics import Metric
@@ -40,12 +41,16 @@ from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.target_types import TargetType
 from sk_anyloss.training.threads import single_thread
+from sk_anyloss.training.warm_up import WarmUp
 
 __all__ = ["AnyLossNet", "Data"]
 
 #: What skorch trains on: an array, tensor, sparse matrix or table; several by name; or
 #: a dataset that also holds the labels.
 Data: TypeAlias = "ArrayLike | Input | Dataset"
+
+#: Fraction of the epochs on cross-entropy, by ``warm_up='auto'``.
+WARM_UP = 0.5
 
 
 class SizedDataset(Protocol):
@@ -115,6 +120,15 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         The processes that train together, once :mod:`torch.distributed` is initialised:
         each has a stratified part of every batch, and the training is that of one
         process. None trains in this process alone.
+    warm_up : float or 'auto', default='auto'
+        Fraction of the epochs that :meth:`fit` trains on cross-entropy first, in
+        [0, 1). The output bias is set to the class frequencies before, and to the best
+        threshold for the metric after these epochs. By default half of them, if
+        ``criterion`` is left at ``AnyLoss`` and the module is not our own ``MLP``.
+    accumulate : int or None, default=None
+        The most samples that go through the module at a time. Larger batches go
+        through it in parts, twice, so that the gradient is that of the whole batch;
+        only a batch norm sees the parts. None: all samples of a batch at a time.
     sharded : bool, default=False
         Whether ``fit`` is given, in each of several processes, samples of its own
         instead of all samples; ``batch_size`` is that of all processes together.
@@ -156,6 +170,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         train_split: Callable[..., Any] | None = None,
         target_type: str | TargetType = "auto",
         process_group: ProcessGroup = "world",
+        warm_up: float | str = "auto",
+        accumulate: int | None = None,
         sharded: bool = False,
         random_state: int | None = None,
         verbose: int = 0,
@@ -178,6 +194,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.threshold = threshold
         self.target_type = target_type
         self.process_group = process_group
+        self.warm_up = warm_up
+        self.accumulate = accumulate
         self.sharded = sharded
         self.random_state = random_state
 
@@ -309,11 +327,46 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             The fitted net; a warning says if it predicts one class for all samples.
         """
         X = _with_weights(X, sample_weight)
-        super().fit(X, y)
+        if not (self.warm_start and self.initialized_):
+            self.initialize()
+        parts = self.accumulate
+        is_whole = isinstance(parts, numbers.Integral) and not isinstance(parts, bool)
+        if parts is not None and not (is_whole and parts >= 1):
+            raise ValueError(
+                "accumulate must be a whole number of samples of at least 1, or None; "
+                f"got {parts!r}."
+            )
+        epochs = self._warm_up_epochs()
+        self.warm_up_ = WarmUp(epochs) if epochs > len(self.history) else None
+        try:
+            super().partial_fit(X, y)
+        finally:
+            self.warm_up_ = None
         self._reset_loss()
         if not self.interrupted_ and not self.processes_.rank:
             self._warn_if_constant(X, y)
         return self
+
+    def _warm_up_epochs(self) -> int:
+        """How many epochs ``warm_up`` means."""
+        fraction = self.warm_up
+        if isinstance(fraction, str) and fraction == "auto":
+            is_default = self.criterion is AnyLoss and type(self.module_) is not MLP
+            is_own = type(self).get_loss is not EpochSteps.get_loss
+            fraction = WARM_UP if is_default and not is_own else 0.0
+        is_number = isinstance(fraction, numbers.Real) and fraction is not True
+        if not is_number or not 0 <= float(fraction) < 1:
+            raise ValueError(
+                f"warm_up must be a number in [0, 1) or 'auto', got {fraction!r}."
+            )
+        epochs = min(round(float(fraction) * self.max_epochs), self.max_epochs - 1)
+        if epochs > 0 and not isinstance(self.criterion_, Loss):
+            raise ValueError(
+                f"warm_up={fraction!r} is a start on cross-entropy before a loss of "
+                f"sk_anyloss.losses, but criterion={type(self.criterion_).__name__}; "
+                "use warm_up=0."
+            )
+        return max(epochs, 0)
 
     def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
         """Warn if all samples get one decision, though they are of both classes."""
@@ -331,13 +384,16 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                     return
         if len(decisions) == 1 and len(labels) > 1:
             gentler = ""
-            if self.criterion is AnyLoss:
-                gentler = (
-                    "a smaller L (criterion__step=Sigmoid(L=10)), "
-                    "criterion__step='identity', "
-                )
-            elif isinstance(self.criterion_, AnyLoss):
-                gentler = "a criterion with step=Sigmoid(L=10) or step='identity', "
+            if isinstance(self.criterion_, (AnyLoss, MulticlassAnyLoss)):
+                if not self._warm_up_epochs():
+                    gentler = "a start on cross-entropy (warm_up=0.5), "
+                if self.criterion is AnyLoss:
+                    gentler += (
+                        "a smaller L (criterion__step=Sigmoid(L=10)), "
+                        "criterion__step='identity', "
+                    )
+                else:
+                    gentler += "a criterion with step=Sigmoid(L=10) or 'identity', "
             warnings.warn(
                 f"The model predicts {int(decisions.pop())} for every training sample. "
                 f"Try {gentler}another learning rate (lr={self.lr}) or more epochs "
@@ -432,6 +488,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         for _, callback in self.callbacks_:
             if isinstance(callback, ResumableCheckpoint):
                 epochs -= callback.restore(self)
+        if self.warm_up_ is not None and len(self.history) >= self.warm_up_.epochs:
+            self.warm_up_ = None  # It was over at the checkpoint.
         with self._threads():
             try:
                 run_epochs([run], gradients, epochs)

@@ -14,7 +14,7 @@ import torch
 from scipy.special import expit, log_softmax, softmax
 from torch import Tensor
 
-from sk_anyloss.losses.base import align
+from sk_anyloss.losses.base import align, check_binary
 from sk_anyloss.losses.precision import at_least_single
 from sk_anyloss.metrics import get_metric
 from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights, LabelWeights
@@ -216,6 +216,7 @@ class Binary(TargetType):
     ) -> AnyWeights:
         """Weights as negatives and as positives."""
         _, y, weight = align(like.new_empty(len(y)), y, sample_weight)
+        check_binary(y)
         return ClassWeights.of(y, weight)
 
     def align(self, logits: Tensor) -> Tensor:

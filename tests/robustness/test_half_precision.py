@@ -55,17 +55,23 @@ def test_every_loss_of_half_logits_is_that_of_the_same_numbers(name, dtype):
 def test_recall_and_specificity_in_float16():
     logits = torch.tensor([5.0, 4.0, -4.0, 6.0, 7.0], dtype=torch.float16)
     y = torch.tensor([1, 1, 1, 0, 0])
-    assert AnyLoss("recall")(logits, y).item() == pytest.approx(1 / 3, abs=1e-3)
-    assert AnyLoss("specificity")(logits, y).item() == pytest.approx(1, abs=1e-3)
+    assert AnyLoss("recall", "sigmoid")(logits, y).item() == pytest.approx(
+        1 / 3, abs=1e-3
+    )
+    assert AnyLoss("specificity", "sigmoid")(logits, y).item() == pytest.approx(
+        1, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("dtype", HALF)
 def test_counts_above_the_largest_half_number(dtype):
     y = torch.arange(200_000) % 2
     logits = torch.where(y == 1, 4.0, -4.0).to(dtype)
-    assert AnyLoss("f1")(logits, y).item() == pytest.approx(0, abs=1e-4)
+    assert AnyLoss("f1", "sigmoid")(logits, y).item() == pytest.approx(0, abs=1e-4)
     wrong = torch.where(torch.arange(200_000) % 8 == 1, -logits, logits)
-    assert AnyLoss("accuracy")(wrong, y).item() == pytest.approx(1 / 8, abs=1e-3)
+    assert AnyLoss("accuracy", "sigmoid")(wrong, y).item() == pytest.approx(
+        1 / 8, abs=1e-3
+    )
 
 
 def test_weights_in_half_precision():

@@ -444,8 +444,12 @@ def constant_logit(bias):
 @pytest.mark.parametrize(("bias", "label"), [(9.0, 1), (-9.0, 0)])
 def test_a_collapsed_model_is_warned_of_with_the_way_out(bias, label, imbalanced):
     X, y = imbalanced
-    net = AnyLossNet(constant_logit(bias), max_epochs=2, lr=1e-3)
-    message = rf"predicts {label} for every training sample.*Sigmoid\(L=10\).*lr=0.001"
+    settings = {"warm_up": 0, "criterion__step": Sigmoid(73)}
+    net = AnyLossNet(constant_logit(bias), max_epochs=2, lr=1e-3, **settings)
+    message = (
+        rf"predicts {label} for every training sample.*warm_up=0.5"
+        r".*Sigmoid\(L=10\).*lr=0.001"
+    )
     with pytest.warns(ConvergenceWarning, match=message):
         net.fit(X.astype("float32"), y)
     net.partial_fit(X.astype("float32"), y)  # It may go on to learn.

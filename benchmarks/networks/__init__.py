@@ -1,0 +1,1 @@
+"""Studies of networks: images, soft sets, long tails."""

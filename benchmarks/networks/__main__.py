@@ -1,0 +1,55 @@
+"""Studies of networks beyond small tables, on data that are not part of the project.
+
+    python -m benchmarks.networks --data FOLDER [STUDY ...] [--quick]
+
+FOLDER holds ``images/mnist.npz``, ``images/fashion_mnist.npz`` and
+``large/mammography.npz``. Studies: ``collapse``, ``table10``, ``soft_sets``,
+``surrogate``, ``long_tail``; all by default. Every finished task is appended to
+``benchmarks/networks/results/STUDY.csv``, and an interrupted run resumes. Without
+``--data``, the tables of what is there are printed. ``--quick`` is the size that the
+published tables of docs/networks.md were made with; its rows name it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.networks.report import print_report
+from benchmarks.networks.store import run_tasks
+from benchmarks.networks.studies import STUDIES
+
+
+def main() -> None:
+    """Run the studies, and print their tables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.networks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--data", type=Path, help="folder of the data")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes")
+    parser.add_argument("--tasks", type=int, help="at most this many tasks a study")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parent / "results",
+        help="folder of the results, default: %(default)s",
+    )  # fmt: skip
+    options = parser.parse_args()
+    unknown = set(options.studies) - set(STUDIES)
+    if unknown:
+        parser.error(f"unknown study {unknown.pop()!r}; there are {list(STUDIES)}.")
+    for name in options.studies or STUDIES:
+        if options.data is not None:
+            study = STUDIES[name]
+            tasks = study.tasks(options.quick)[: options.tasks]
+
+            def run(task, study=study):  # type: ignore[no-untyped-def]
+                return study.run(task, options.data)
+
+            run_tasks(tasks, run, options.out / f"{name}.csv")
+        print_report(name, options.out / f"{name}.csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The methods of the studies: criteria and decisions for the same network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.networks.images import Split
+from benchmarks.networks.store import Record
+from sk_anyloss import AnyLossNet, metric_score
+from sk_anyloss.losses import (
+    BCE,
+    MSE,
+    AnyLoss,
+    Focal,
+    Hybrid,
+    SurrogateFBeta,
+    WeightedBCE,
+)
+from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.steps import Cosine, Sigmoid
+from sk_anyloss.metrics import FBeta, get_metric
+from sk_anyloss.metrics.scoring import best_threshold
+
+__all__ = ["run_methods"]
+
+NINE = tuple(t / 10 for t in range(1, 10))
+
+
+def _loop(
+    module: nn.Module, criterion: nn.Module, split: Split, epochs: int, lr: float,
+    batch: int,
+) -> Callable[[np.ndarray], np.ndarray]:  # fmt: skip
+    """A plain training loop, as people write it: the criterion and nothing else."""
+    X, y = torch.from_numpy(split.X), torch.from_numpy(split.y)
+    optimizer = torch.optim.Adam(module.parameters(), lr=lr)
+    for _ in range(epochs):
+        for index in torch.randperm(len(y)).split(batch):
+            optimizer.zero_grad()
+            criterion(module(X[index]), y[index]).backward()
+            optimizer.step()
+    module.eval()
+
+    def logits(images: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return module(torch.from_numpy(images)).squeeze(1).numpy()
+
+    return logits
+
+
+def _criterion(name: str, metric: str) -> Any:
+    """The criterion of a method; None is the default of ``AnyLossNet``."""
+    made: dict[str, Callable[[], Any]] = {
+        "cross-entropy": BCE,
+        "MSE": MSE,
+        "class weights": WeightedBCE,
+        "focal": Focal,
+        "hybrid": lambda: Hybrid(metric),
+        "soft sets, linear": lambda: AnyLoss(metric, "linear", NINE),
+        "SOL, cosine": lambda: AnyLoss(metric, Cosine(0.1)),
+        "AnyLossNet": lambda: None,
+        "bare AnyLoss": lambda: AnyLoss(metric),
+        "bare AnyLoss, L=73": lambda: AnyLoss(metric, Sigmoid(73)),
+    }
+    if name == "surrogate":
+        function = get_metric(metric)
+        assert isinstance(function, FBeta)
+        return SurrogateFBeta(function.beta)
+    return made[name]()
+
+
+def run_methods(
+    names: Sequence[str], make: Callable[[], nn.Module], split: Split, metric: str,
+    seed: int, epochs: int, lr: float, batch: int, tuned: Sequence[str] = (),
+) -> list[Record]:  # fmt: skip
+    """Fit the network with every method, and score its decisions.
+
+    Parameters
+    ----------
+    names : list of str
+        The methods.
+    make : callable
+        Makes the network.
+    split : Split
+        The samples.
+    metric : str
+        What to train for and to score by.
+    seed : int
+        Of initial weights and order.
+    epochs, lr, batch
+        Of the training with Adam, the same for all.
+    tuned : list of str, default=()
+        Of which methods the threshold is also tuned on the validation samples.
+    """
+    records: list[Record] = []
+    for name in names:
+        torch.manual_seed(seed)
+        start, module = time.perf_counter(), make()
+        criterion = _criterion(name, metric)
+        if isinstance(criterion, Loss):
+            criterion.prepare(float((split.y == 0).sum()), float(split.y.sum()))
+        if name.startswith("bare"):
+            logits = _loop(module, criterion, split, epochs, lr, batch)
+        else:
+            chosen = {} if criterion is None else {"criterion": criterion}
+            net = AnyLossNet(
+                module, metric=metric, lr=lr, max_epochs=epochs, batch_size=batch,
+                random_state=seed, **chosen,
+            )  # fmt: skip
+            logits = net.fit(split.X, split.y).logits
+        seconds = time.perf_counter() - start
+        test = logits(split.X_test)
+        offsets = {name: 0.0}
+        if name in tuned:
+            valid = logits(split.X_valid)
+            offsets[f"{name}, tuned"] = best_threshold(metric, valid, split.y_valid)[0]
+        for label, offset in offsets.items():
+            decided = (test > offset).astype(int)
+            score = metric_score(split.y_test, decided, metric=metric)
+            records.append({
+                "method": label, "metric": metric, "score": round(score, 5),
+                "collapsed": int(decided.min() == decided.max()),
+                "seconds": round(seconds, 1),
+            })  # fmt: skip
+    return records

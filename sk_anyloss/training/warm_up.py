@@ -1,0 +1,130 @@
+"""A start on cross-entropy, from which a training on the metric does not collapse.
+
+One minus a metric has almost no gradient where all samples are far on one side of the
+threshold, and a network at its initial weights gets there in a few large steps. So the
+first epochs are trained on cross-entropy, and three things are placed instead of
+learned: the initial output bias, at the class frequencies, and the one that the metric
+starts from, at the threshold that is best for the metric on the training samples. The
+optimiser starts anew there: steps that Adam scales by the small gradients at the end of
+cross-entropy are too large for those of the metric.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from skorch.utils import to_numpy
+from torch import Tensor
+
+from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.pointwise import BCE
+from sk_anyloss.training.network.output_bias import shift_logits
+from sk_anyloss.training.network.outputs import as_logits
+
+if TYPE_CHECKING:
+    from sk_anyloss.training.batch_steps import BatchSteps, Input, Labels
+
+__all__ = ["WarmUp"]
+
+#: From how many samples of its last epoch the threshold is chosen, at most.
+MAX_SAMPLES = 20_000
+
+
+class WarmUp:
+    """The first epochs of a net, on cross-entropy.
+
+    Parameters
+    ----------
+    epochs : int
+        Number of epochs, at least 1.
+    """
+
+    def __init__(self, epochs: int) -> None:
+        self.epochs = epochs
+        self.is_over = False
+        self._criterion: Loss | None = None
+        self._seen: list[tuple[Tensor, Tensor, Tensor | None]] = []
+        self._n_seen = 0
+        self._last_input: Any = None
+        self._is_placed = False
+
+    def criterion(self, net: BatchSteps) -> Loss:
+        """Cross-entropy, for the kind of target that the net has."""
+        if self._criterion is None:
+            assert net.target_ is not None
+            self._criterion = BCE().for_target(net.target_.name).to(net.device_)
+            self._criterion.set_processes(net.processes_)
+        return self._criterion
+
+    @torch.no_grad()
+    def begin_batch(self, net: BatchSteps, X: Input, y: Labels) -> None:
+        """Place the output bias at the class frequencies, before the first step.
+
+        Otherwise the first steps do it, with all weights of the last layer at once,
+        which in a network of ReLU switches units off for good.
+
+        Parameters
+        ----------
+        net : BatchSteps
+            The net.
+        X, y
+            Samples and labels of the first batch.
+        """
+        if self._is_placed or len(net.history) > 1:  # Or it was, before a checkpoint.
+            return
+        self._is_placed = True
+        labels, weight = net._labels(y, X)
+        logits = as_logits(net.infer(X), len(labels))
+        n_outputs = logits.shape[1] if logits.dim() == 2 else 1
+        target = net.resolve_target(n_outputs, labels)
+        target.samples(labels, logits, weight)  # Refuses labels that are none.
+        likelihood = logits.sigmoid()
+        if target.name == "multiclass":
+            likelihood = logits.softmax(1)
+            labels = torch.nn.functional.one_hot(labels.long(), n_outputs)
+        labels = labels.reshape(logits.shape).to(logits)
+        ones = logits.new_ones(len(logits)) if weight is None else weight.to(logits)
+        sums = torch.stack((ones @ labels, ones @ likelihood))
+        observed, expected = net.processes_.sum(sums, self)
+        total = net.processes_.sum(ones.sum(), self)
+        shift = torch.log((observed + 0.5) / (expected + 0.5))
+        if target.name != "multiclass":
+            shift -= torch.log((total - observed + 0.5) / (total - expected + 0.5))
+        shift_logits(net.module_, shift, lambda: net.infer(X), net.processes_)
+
+    def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
+        """Remember the logits of the last epoch, from which the threshold is chosen."""
+        if len(net.history) == self.epochs and self._n_seen < MAX_SAMPLES:
+            self._seen.append((logits.detach(), *net._labels(y, X)))
+            self._n_seen += len(logits)
+            self._last_input = X
+
+    def end_epoch(self, net: BatchSteps) -> None:
+        """After the last epoch, place the threshold where the metric is best."""
+        if len(net.history) < self.epochs:
+            return
+        self.is_over = True
+        shift = self._best_shift(net)
+        X = self._last_input
+        if shift is not None and X is not None:
+            shift_logits(net.module_, shift, lambda: net.infer(X), net.processes_)
+        net.optimizer_.state.clear()
+        self._seen, self._last_input = [], None
+
+    def _best_shift(self, net: BatchSteps) -> Tensor | None:
+        gathered = [batch for own in net.processes_.gather(self._seen) for batch in own]
+        if not gathered or net.target_ is None:
+            return None
+        joined: list[Any] = [
+            None if parts[0] is None else to_numpy(torch.cat(parts))
+            for parts in zip(*gathered, strict=True)
+        ]
+        logits, y, weight = joined
+        target = net.target_
+        if target.is_curve(net.metric) or not np.isfinite(logits).all():
+            return None
+        best, _ = target.best_decision(net.metric, logits, y, weight)
+        offset = np.asarray(best.offset) - np.asarray(net.decision.offset)
+        return torch.as_tensor(-offset, dtype=torch.float64)

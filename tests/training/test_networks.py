@@ -1,0 +1,326 @@
+"""Any module in the net: images, datasets, a start on cross-entropy, bad input."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from skorch.callbacks import LRScheduler
+from skorch.dataset import ValidSplit
+from skorch.helper import predefined_split
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+from sk_anyloss import AnyLossNet
+from sk_anyloss.losses import BCE, AnyLoss, MulticlassAnyLoss
+from sk_anyloss.losses.steps import Sigmoid
+from sk_anyloss.metrics.differentiable import NotFiniteError
+from sk_anyloss.training.callbacks import StopOnScore
+from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+
+
+def blobs(n=400, rate=0.1, seed=0, n_classes=2):
+    """Images of noise, with a bright corner in those of a class."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 1, 8, 8)).astype("float32")
+    if n_classes > 2:
+        y = np.arange(n) % n_classes
+        for label in range(n_classes):
+            X[y == label, :, 2 * label : 2 * label + 2] += 1.5
+        return X, y
+    y = (np.arange(n) < rate * n).astype(int)
+    X[y == 1, :, :4, :4] += 1.2
+    order = rng.permutation(n)
+    return X[order], y[order]
+
+
+def cnn(n_outputs=1, seed=0, dropout=0.0):
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Conv2d(1, 8, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Dropout(dropout),
+        nn.Flatten(),
+        nn.Linear(8 * 16, 16),
+        nn.ReLU(),
+        nn.Linear(16, n_outputs),
+    )
+
+
+def test_a_network_does_not_collapse_by_default():
+    X, y = blobs()
+    settings = {"max_epochs": 6, "batch_size": 40, "random_state": 0, "lr": 0.01}
+    for seed in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            net = AnyLossNet(cnn(seed=seed), **settings).fit(X, y)
+        assert net.score(*blobs(seed=1)) > 0.6
+    steep = {"warm_up": 0, "criterion__step": Sigmoid(73), "lr": 0.05}
+    with pytest.warns(ConvergenceWarning, match="warm_up=0.5"):
+        AnyLossNet(cnn(), **(settings | steep)).fit(X, y)
+
+
+def test_the_metric_starts_at_the_best_threshold_of_cross_entropy():
+    X, y = blobs(rate=0.02)
+    net = AnyLossNet(
+        cnn(),
+        warm_up=0.5,
+        max_epochs=2,
+        batch_size=1.0,
+        lr=1e-3,
+        random_state=0,
+        callbacks=[("valid", StopOnScore())],
+        train_split=predefined_split(TensorDataset(torch.tensor(X), torch.tensor(y))),
+    ).fit(X, y)
+    # Cross-entropy alone predicts no positives after one small step.
+    assert net.history[0, "valid_score"] > 0
+    assert net.warm_up_ is None
+    loss = net.history[:, "train_loss"]  # One minus the metric, in all epochs.
+    assert all(0 <= value <= 1 for value in loss)
+
+
+def test_a_start_for_classes_and_for_labels():
+    X, y = blobs(n_classes=4)
+    net = AnyLossNet(cnn(4), max_epochs=6, batch_size=40, random_state=0).fit(X, y)
+    assert net.score(X, y) > 0.8
+    Y = np.column_stack([y == 0, y == 1, y < 2]).astype(int)
+    net = AnyLossNet(cnn(3), max_epochs=6, batch_size=40, random_state=0).fit(X, Y)
+    assert net.score(X, Y) > 0.8
+
+
+def test_a_start_on_cross_entropy_needs_a_loss_of_this_package():
+    X, y = blobs(40)
+    with pytest.raises(ValueError, match="use warm_up=0"):
+        AnyLossNet(cnn(), criterion=nn.BCEWithLogitsLoss, warm_up=0.5).fit(X, y)
+    for value in (1.0, -0.1, "half", True):
+        with pytest.raises(ValueError, match="warm_up must be"):
+            AnyLossNet(cnn(), warm_up=value).fit(X, y)
+
+
+def test_a_start_resumes_from_a_checkpoint(tmp_path):
+    X, y = blobs()
+    settings = {"batch_size": 100, "random_state": 0}
+    whole = AnyLossNet(cnn(), max_epochs=4, **settings).fit(X, y)
+    saved = ResumableCheckpoint(tmp_path / "net.pt")
+
+    class Interrupted(AnyLossNet):
+        def notify(self, name, **kwargs):
+            super().notify(name, **kwargs)
+            if name == "on_epoch_end" and len(self.history) == 2:
+                raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        Interrupted(cnn(), max_epochs=4, callbacks=[saved], **settings).fit(X, y)
+    again = AnyLossNet(cnn(), max_epochs=4, callbacks=[saved], **settings).fit(X, y)
+    np.testing.assert_allclose(again.logits(X), whole.logits(X), atol=1e-6)
+
+
+class Images(Dataset):
+    """A dataset that gives one image at a time."""
+
+    def __init__(self, X, y):
+        self.X, self.y = X, y
+
+    def __len__(self):
+        return len(self.X)
+
+    def __getitem__(self, index):
+        return self.X[index], int(self.y[index])
+
+
+def test_a_dataset_with_workers_schedules_and_early_stopping():
+    X, y = blobs(120, 0.3)
+    net = AnyLossNet(
+        cnn(),
+        max_epochs=4,
+        batch_size=60,
+        lr=0.05,
+        iterator_train__num_workers=1,
+        train_split=predefined_split(Images(X, y)),
+        callbacks=[
+            LRScheduler("StepLR", step_size=1, gamma=0.1),
+            StopOnScore(patience=1),
+        ],
+        random_state=0,
+    ).fit(Images(X, y))
+    assert net.optimizer_.param_groups[0]["lr"] < 0.05
+    assert net.predict(Images(X, y)).shape == (120,)
+    loaders = {"iterator_train": DataLoader, "iterator_train__shuffle": True}
+    AnyLossNet(cnn(), max_epochs=2, **loaders).fit(Images(X, y))
+
+
+def test_bfloat16_autocast_keeps_sums_in_single_precision():
+    X, y = blobs()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        net = AnyLossNet(cnn(), max_epochs=4, batch_size=40, random_state=0).fit(X, y)
+        assert net.module_(torch.tensor(X)).dtype == torch.bfloat16
+    assert net.module_[0].weight.dtype == torch.float32
+    assert net.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_accumulation_is_the_gradient_of_the_whole_batch(dropout, n_classes):
+    X, y = blobs(100, 0.3, n_classes=n_classes)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    nets = []
+    for parts in (None, 30):
+        torch.manual_seed(1)
+        net = AnyLossNet(
+            cnn(n_outputs, dropout=dropout),
+            accumulate=parts,
+            max_epochs=4,
+            batch_size=1.0,
+            random_state=0,
+        )
+        nets.append(net.fit(X, y, sample_weight=np.linspace(0.5, 2, 100)))
+    if dropout:  # Other masks; but it learns, and both passes have the same ones.
+        assert nets[1].history[-1, "train_loss"] < nets[1].history[0, "train_loss"]
+    else:
+        np.testing.assert_allclose(nets[1].logits(X), nets[0].logits(X), atol=1e-4)
+    for value in (0, 2.5, True):
+        with pytest.raises(ValueError, match="accumulate must be"):
+            AnyLossNet(cnn(), accumulate=value).fit(X, y)
+    net = AnyLossNet(cnn(), criterion=nn.BCEWithLogitsLoss, accumulate=30)
+    with pytest.raises(ValueError, match="accumulate=30 needs a loss"):
+        net.fit(*blobs(100))
+
+
+# Of torch's own while it traces, which it hides from users but not from pytest.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_compiled_criterion_is_the_criterion(backend):
+    torch._dynamo.reset()
+    y = torch.arange(20) % 2
+    for criterion, logits, target in (
+        (AnyLoss("f1"), torch.randn(20), y),
+        (MulticlassAnyLoss(), torch.randn(20, 3), torch.arange(20) % 3),
+    ):
+        compiled = torch.compile(copy.deepcopy(criterion), backend=backend)
+        ours, theirs = (logits.clone().requires_grad_() for _ in range(2))
+        expected = criterion(ours, target)
+        found = compiled(theirs, target)
+        expected.backward()
+        found.backward()
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(theirs.grad, ours.grad)
+
+
+class Wrong(nn.Module):
+    """Gives something else than logits."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.body, self.change = cnn(), change
+
+    def forward(self, X):
+        return self.change(self.body(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda z: z.reshape(-1, 2, 1, 1), r"logits of shape \(n,\) or \(n, 1\)"),
+        (lambda z: z.reshape(-1, 2), "for a batch of 40 samples"),
+        (lambda z: z.mean(), "one row for each"),
+        (lambda z: {"logits": z}, "one tensor of logits.*got dict"),
+        (lambda z: (z > 0).long(), "torch.int64"),
+        (torch.sigmoid, "ends in a sigmoid, but losses take logits"),
+        (lambda z: torch.sigmoid(z).squeeze(1), "ends in a sigmoid"),
+        (lambda z: torch.softmax(torch.cat((z, -z), 1), 1), "ends in a softmax"),
+    ],
+)
+def test_what_is_not_logits_is_refused(change, message):
+    X, y = blobs(40)
+    with pytest.raises(ValueError, match=message):
+        AnyLossNet(Wrong(change), max_epochs=2).fit(X, y)
+
+
+def test_probabilities_that_sum_to_one_are_refused():
+    X, y = blobs(40, n_classes=4)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 4), Normalised())
+    with pytest.raises(ValueError, match=r"rows .* are probabilities"):
+        AnyLossNet(module).fit(X, y)
+
+
+class Normalised(nn.Module):
+    """A softmax without its name."""
+
+    def forward(self, z):
+        return z.exp() / z.exp().sum(1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.array(["a", "b"] * 20), "labels 0 and 1"),
+        (np.arange(40) % 2 + 0.5, "labels 0 and 1"),
+        (np.full(40, np.nan), "labels 0 and 1"),
+    ],
+)
+def test_labels_of_another_kind_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        AnyLossNet(cnn()).fit(blobs(40)[0], labels)
+
+
+def test_labels_out_of_range_in_a_dataset_are_refused():
+    X, y = blobs(40)
+    with pytest.raises(ValueError, match=r"0 or 1.*output for each"):
+        AnyLossNet(cnn(), max_epochs=2).fit(Images(X, y + 1))
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        AnyLossNet(cnn(3), max_epochs=2).fit(Images(X, y + 2))
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_batch_without_a_class_trains_on(label):
+    X, y = blobs(80, 0.5)
+    order = np.argsort(y, kind="stable")  # In this order, batches have one class.
+    net = AnyLossNet(cnn(), batch_size=10, max_epochs=2, iterator_train=DataLoader).fit(
+        X[order], np.where(y[order] == 0, label, 1 - label)
+    )
+    assert np.isfinite(net.logits(X)).all()
+
+
+class Diverges(nn.Linear):
+    """Gives NaN from its 13th batch on."""
+
+    def forward(self, X):
+        self.calls = getattr(self, "calls", 0) + self.training
+        z = super().forward(X.flatten(1))
+        return z * float("nan") if self.calls > 13 else z
+
+
+@pytest.mark.parametrize("criterion", [AnyLoss, BCE])
+def test_outputs_that_are_not_numbers_stop_the_training(criterion):
+    X, y = blobs(100)
+    net = AnyLossNet(
+        Diverges(64, 1),
+        criterion=criterion,
+        batch_size=20,
+        max_epochs=9,
+        warm_up=0,
+        lr=0.1,
+        random_state=0,
+    )
+    with pytest.raises(NotFiniteError, match=r"epoch 3, batch 4.*before this epoch"):
+        net.fit(X, y)
+    assert len(net.history) == 2
+    assert all(torch.isfinite(value).all() for value in net.module_.parameters())
+    X[7, 0, 0, 0] = np.nan
+    with pytest.raises(NotFiniteError, match="X has values that are not finite"):
+        AnyLossNet(cnn(), max_epochs=3, batch_size=20).fit(X, y)
+
+
+def test_early_stopping_waits_for_the_metric():
+    X, y = blobs()
+    net = AnyLossNet(
+        cnn(),
+        max_epochs=8,
+        lr=1e-9,
+        batch_size=1.0,
+        callbacks=[StopOnScore(patience=1)],
+        train_split=ValidSplit(4, stratified=True),
+    ).fit(X, y)
+    assert len(net.history) >= 4
