@@ -29,8 +29,8 @@ from sk_anyloss.training.network.accumulated import accumulated_backward, take_p
 from sk_anyloss.training.network.closed_form import ClosedForm, supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.network.outputs import as_logits, refuse_probabilities
+from sk_anyloss.training.network.warm_up import WarmUp
 from sk_anyloss.training.target_types import TargetType, target_type_of
-from sk_anyloss.training.warm_up import WarmUp
 
 __all__ = ["BatchSteps", "Input", "Labels"]
 

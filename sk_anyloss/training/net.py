@@ -39,9 +39,9 @@ from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
 from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.network.warm_up import WarmUp
 from sk_anyloss.training.target_types import TargetType
 from sk_anyloss.training.threads import single_thread
-from sk_anyloss.training.warm_up import WarmUp
 
 __all__ = ["AnyLossNet", "Data"]
 
