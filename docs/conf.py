@@ -101,4 +101,5 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 # Pages without neighbours need no column for them.
-html_sidebars = {"quick_start": [], "changelog": [], "compared": [], "pitfalls": []}
+_ALONE = "quick_start changelog compared pitfalls how_it_works glossary contributing"
+html_sidebars = {page: [] for page in _ALONE.split()}

@@ -19,7 +19,7 @@ def _inline(translator: Any, node: nodes.math) -> None:
 
 def _block(translator: Any, node: nodes.math_block) -> None:
     formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="math">{formula}</div>')
+    translator.body.append(f'<div class="formula">{formula}</div>')
     raise nodes.SkipNode
 
 
