@@ -40,8 +40,7 @@ exclude_patterns = [
 # A name in backquotes is looked up; what is not found (of other libraries) stays code.
 default_role = "autolink"
 nitpicky = False
-# New pages are not in a table of contents at once.
-suppress_warnings = ["config.cache", "toc.not_included"]
+suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
