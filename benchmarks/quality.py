@@ -253,8 +253,9 @@ def report_metric(scores: pd.DataFrame, seconds: pd.Series) -> None:
     cells = ", ".join(
         f"{name} -{gap:.3f} ({scores.loc[name].idxmax()})"
         for name, gap in largest.items()
+        if gap > 0
     )
-    print(f"furthest behind the best: {cells}")
+    print(f"furthest behind the best: {cells or 'nowhere'}")
 
 
 def report_times(table: pd.DataFrame) -> None:
