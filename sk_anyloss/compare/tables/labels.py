@@ -54,7 +54,11 @@ def as_labels(y: ArrayLike) -> pd.Series:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values.ravel()
     if values.ndim != 1:
-        raise TableError(f"y must have one label a sample, got shape {values.shape}.")
+        raise TableError(
+            f"y must have one label a sample, got shape {values.shape}; of several "
+            "labels, compare each column by itself. AnyLossClassifier, "
+            "AnyLossClassifierCV and TunedDecisionClassifier take them together."
+        )
     return pd.Series(values, dtype=object)
 
 

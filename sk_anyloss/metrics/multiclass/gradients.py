@@ -188,10 +188,12 @@ def _of_class_value_and_grad(
 ) -> tuple[np.ndarray, np.ndarray]:
     """By the derivatives of the binary metric; other decisions do not matter."""
     each = []
-    for m in M:  # With numbers, which is faster than arrays of a few of them.
-        tp, total = m[c, c].item(), m.sum().item()
-        fn, fp = m[c].sum().item() - tp, m[:, c].sum().item() - tp
-        each.append(value_and_derivatives(binary, total - tp - fn - fp, fp, fn, tp))
+    totals = M.sum(2).tolist(), M[:, :, c].sum(1).tolist(), M[:, c, c].tolist()
+    # With numbers, which is faster than arrays of a few of them.
+    for rows, column, tp in zip(*totals, strict=True):
+        fn, fp = rows[c] - tp, column - tp
+        tn = sum(rows) - tp - fn - fp
+        each.append(value_and_derivatives(binary, tn, fp, fn, tp))
     value, positives, negatives = np.array(each, dtype=float).T
     G = np.zeros_like(M)
     G[:, :, c] = negatives[:, None]
