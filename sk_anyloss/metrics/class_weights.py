@@ -149,8 +149,8 @@ class ClassWeights:
         is_class = (index == y.to(like.device)) & (index >= 0) & (index < n_classes)
         if not is_class.all():
             raise ValueError(
-                f"Classes must be whole numbers from 0 to {n_classes - 1}, as there "
-                f"are {n_classes} outputs; got {y.unique()[:5].tolist()} among them."
+                f"Classes must be whole numbers from 0 to {n_classes - 1}, got "
+                f"{y.unique()[:5].tolist()} among them; there are {n_classes} outputs."
             )
         table = like.new_zeros((n_classes, len(y)))
         ones = like.new_ones(1, len(y)) if weight is None else weight.to(table)[None]
