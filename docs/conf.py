@@ -31,7 +31,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = [
-    "search.md",
+    "search.md",  # Part of guide/search: search.html is Sphinx's own page.
     "_build",
     "_templates",
     "auto_examples/*.ipynb",
@@ -100,5 +100,5 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 # Pages without neighbours need no column for them.
-_ALONE = "quick_start changelog compared pitfalls how_it_works glossary contributing"
-html_sidebars = {page: [] for page in _ALONE.split()}
+_ALONE = "quick_start questions changelog compared pitfalls how_it_works glossary"
+html_sidebars = {page: [] for page in [*_ALONE.split(), "contributing"]}

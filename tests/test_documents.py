@@ -20,7 +20,10 @@ STUDY = (DOCS / "study.md").read_text(encoding="utf-8")
 #: Pages whose code is of one process, one computer and no other files.
 SELF_CONTAINED = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("quick_start", "pitfalls", "losses", "classes")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("quick_start", "questions", "pitfalls", "losses", "classes")
+    ),
     DOCS / "search.md",
     *sorted((DOCS / "guide").glob("*.md")),
 ]
