@@ -58,7 +58,7 @@ def split_samples(
     [3, 3]
     """
     of_samples = strata(y)
-    n_strata, least = _smallest(of_samples)
+    n_strata, least, most = _sizes(of_samples)
     is_binary = n_strata == 2 and y.ndim == 1
     if is_binary and least < 2:
         raise ValueError(
@@ -73,6 +73,11 @@ def split_samples(
             stacklevel=4,  # Of the caller of the estimator's fit.
         )
         cv = int(least)
+    elif isinstance(cv, numbers.Integral) and int(cv) > most:
+        raise ValueError(
+            f"cv={cv} folds need a class with at least {cv} samples, but the largest "
+            f"one has {most}; lower cv."
+        )
     with warnings.catch_warnings():
         if not is_binary:  # A class with few samples is not in every fold.
             warnings.filterwarnings("ignore", message="The least populated class")
@@ -81,7 +86,7 @@ def split_samples(
     return folds
 
 
-def _smallest(strata: np.ndarray) -> tuple[int, int]:
-    """Number of strata, and of samples in the smallest one."""
+def _sizes(strata: np.ndarray) -> tuple[int, int, int]:
+    """Number of strata, and of samples in the smallest and in the largest one."""
     counts = np.unique(strata, return_counts=True)[1]
-    return len(counts), int(counts.min())
+    return len(counts), int(counts.min()), int(counts.max())

@@ -91,3 +91,9 @@ def test_metrics_over_thresholds_are_refused_for_three_classes():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match="Only binary classification"):
         search("roc_auc").fit(X, np.arange(60) % 3)
+
+
+def test_more_folds_than_samples_of_any_class_are_refused():
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 1, 1, 2, 2])
+    with pytest.raises(ValueError, match=r"cv=3 folds .* the largest one has 2"):
+        search().fit(X, y)
