@@ -4,8 +4,8 @@ The search and its displays
 
 ``AnyLossClassifierCV`` cross-validates candidates in one call. All candidates and folds
 are trained in stacks; their out-of-fold predictions are pooled, and the best decide
-together by a weighted mean. The pictures show the scores of all candidates, and those
-of the ensemble at other thresholds.
+together by a weighted mean. The pictures show the scores and weights of all candidates,
+and the scores of the ensemble at other thresholds.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
-from sk_anyloss.search.displays import SettingsDisplay, ThresholdDisplay
+from sk_anyloss.search.displays import ThresholdDisplay, WeightsDisplay
 
 X, y = make_classification(
     1200, 12, n_informative=5, n_clusters_per_class=3, weights=[0.9], flip_y=0.02,
@@ -28,10 +28,10 @@ print(f"test F1 of AnyLossClassifierCV:           {search.score(X_test, y_test):
 default = AnyLossClassifier("f1", random_state=0).fit(X, y)
 print(f"test F1 of AnyLossClassifier, defaults:   {default.score(X_test, y_test):.3f}")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-SettingsDisplay.from_estimator(search, ax=left)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+WeightsDisplay.from_estimator(search, ax=left)
 ThresholdDisplay.from_estimator(search, ax=right)
-left.set_title("Candidates")
+left.set_title("Candidates and their weights")
 right.set_title("The ensemble at other thresholds")
 
 plt.show()
