@@ -26,7 +26,15 @@ IGNORED = {
     "SA01",  # "See Also" everywhere.
     "SS05",  # "Names of" is no verb in the third person.
 }
-PUBLIC = "baselines", "compare", "losses", "losses.steps", "metrics", "plain"
+PUBLIC = (
+    "baselines",
+    "boosting",
+    "compare",
+    "losses",
+    "losses.steps",
+    "metrics",
+    "plain",
+)
 
 
 def public_objects():
