@@ -4,6 +4,9 @@ import os
 
 # Set before scipy is imported, as scikit-learn's check of array API input requires.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Set before OpenMP is loaded. Idle threads of gradient boosting would otherwise spin on
+# the cores that the other processes of pytest need.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 import pytest
