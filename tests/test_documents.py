@@ -24,6 +24,7 @@ SELF_CONTAINED = [
         DOCS / f"{name}.md"
         for name in ("quick_start", "questions", "pitfalls", "losses", "classes")
     ),
+    DOCS / "networks.md",
     DOCS / "search.md",
     *sorted((DOCS / "guide").glob("*.md")),
 ]

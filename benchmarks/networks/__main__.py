@@ -13,7 +13,10 @@ published tables of docs/networks.md were made with; its rows name it.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
+
+import torch
 
 from benchmarks.networks.report import print_report
 from benchmarks.networks.store import run_tasks
@@ -39,14 +42,14 @@ def main() -> None:
     unknown = set(options.studies) - set(STUDIES)
     if unknown:
         parser.error(f"unknown study {unknown.pop()!r}; there are {list(STUDIES)}.")
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # The gradients of a collapsed network.
     for name in options.studies or STUDIES:
         if options.data is not None:
             study = STUDIES[name]
             tasks = study.tasks(options.quick)[: options.tasks]
 
-            def run(task, study=study):  # type: ignore[no-untyped-def]
-                return study.run(task, options.data)
-
+            run = partial(study.run, data=options.data)
             run_tasks(tasks, run, options.out / f"{name}.csv")
         print_report(name, options.out / f"{name}.csv")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pandas as pd
-import torch
 from tqdm import tqdm
 
 __all__ = ["Record", "Task", "run_tasks"]
@@ -44,8 +43,6 @@ def run_tasks(
         table = pd.read_csv(path, dtype=str)
         done = set(table[keys].itertuples(index=False, name=None))
     missing = [task for task in tasks if tuple(map(str, task.values())) not in done]
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)  # The gradients of a collapsed network.
     bar = tqdm(missing, path.stem, initial=len(tasks) - len(missing), total=len(tasks))
     for task in bar:
         bar.set_postfix_str(" ".join(map(str, task.values())))

@@ -1,6 +1,6 @@
 """Time of a fit, beside other implementations of the same network on the same samples.
 
-    python -m benchmarks.speed [--repeats 7] [--out docs] [--quick]
+    python -m benchmarks.speed [--repeats 7] [--out docs] [--quick] [--networks]
     python -m benchmarks.speed --only classes [--clock cpu]
 
 All implementations run alternately in one process, on one thread, in float64, so that
@@ -28,6 +28,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from benchmarks.speed.networks import measure_networks
 from benchmarks.speed.ratios import CLOCKS, measure_ratios, plot_ratios
 from benchmarks.speed.scaling import (
     measure_large_fit,
@@ -59,6 +60,9 @@ def parse_options() -> argparse.Namespace:
         help="'cpu' for seconds of this process, where others compute as well",
     )  # fmt: skip
     parser.add_argument(
+        "--networks", action="store_true", help="only AnyLossNet and criteria in torch"
+    )
+    parser.add_argument(
         "--samples", type=int, metavar="N",
         help="only one fit on N samples in float32, for its time and memory",
     )  # fmt: skip
@@ -73,6 +77,9 @@ def main() -> None:
     with threadpool_limits(1):
         if options.samples:
             print(json.dumps(measure_large_fit(options.samples)))
+            return
+        networks = measure_networks(options.repeats)
+        if options.networks:
             return
         ratios = measure_ratios(options.repeats, options.only or "", options.clock)
         if options.only:
@@ -99,6 +106,7 @@ def main() -> None:
         )
     results = {
         "ratios": ratios,
+        "networks": networks,
         "scaling": scaling,
         "exponent": exponent,
         "large": large,

@@ -1,0 +1,85 @@
+"""
+A small convolutional network
+=============================
+
+One digit against the nine others, on scikit-learn's images of digits: the same network
+trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy. The curves are
+F1 on validation samples; the net starts on cross-entropy, and goes on with the metric
+in the second half of the epochs.
+"""
+
+import matplotlib.pyplot as plt
+import torch
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from skorch.helper import predefined_split
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from sk_anyloss import AnyLossNet
+from sk_anyloss.losses import BCE
+
+# %%
+# Images of 8 x 8 pixels, of which a tenth shows an eight.
+images, digits = load_digits(return_X_y=True)
+X = images.reshape(-1, 1, 8, 8).astype("float32") / 16
+y = (digits == 8).astype(int)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, stratify=y, random_state=0
+)
+valid = TensorDataset(torch.from_numpy(X_test), torch.from_numpy(y_test))
+
+
+# %%
+# The module ends in a logit, not in a probability.
+def make_cnn():
+    """A convolution, and a linear layer."""
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(8 * 16, 1),
+    )
+
+
+settings = {
+    "metric": "f1",
+    "lr": 0.01,
+    "max_epochs": 16,
+    "batch_size": 64,
+    "train_split": predefined_split(valid),
+    "random_state": 0,
+}
+nets = {
+    "AnyLossNet": AnyLossNet(make_cnn(), **settings),
+    "cross-entropy": AnyLossNet(make_cnn(), criterion=BCE, **settings),
+}
+for name, net in nets.items():
+    net.fit(X_train, y_train)
+    print(f"{name}: F1 {net.score(X_test, y_test):.3f}")
+
+# %%
+# F1 by epoch, and the eights that the net for F1 finds and misses.
+figure, (left, *small) = plt.subplots(
+    1, 5, figsize=(11, 3), width_ratios=[3.2, 1, 1, 1, 1], layout="constrained"
+)
+for name, net in nets.items():
+    left.plot(range(1, 17), net.history[:, "valid_score"], marker=".", label=name)
+left.axvline(8.5, color="grey", lw=0.8, ls=":")
+left.text(8.7, 0.03, "on the metric", color="grey", fontsize=8)
+left.set(xlabel="epoch", ylabel="F1 on validation samples", ylim=(0, 1))
+left.legend(loc="center right", fontsize=8)
+logits = nets["AnyLossNet"].logits(X_test)
+shown = {
+    "found, surest": logits.argmax(),
+    "found, barely": (logits + 1e9 * ((y_test == 0) | (logits <= 0))).argmin(),
+    "missed": (logits + 1e9 * (y_test == 0)).argmin(),
+    "false alarm": (logits - 1e9 * (y_test == 1)).argmax(),
+}
+for axes, (title, index) in zip(small, shown.items(), strict=True):
+    axes.imshow(X_test[index, 0], cmap="gray_r")
+    axes.set_title(f"{title}\nlogit {logits[index]:.1f}", fontsize=8)
+    axes.axis("off")
+plt.show()
