@@ -24,7 +24,7 @@ def _block(translator: Any, node: nodes.math_block) -> None:
 
 
 #: Pages that a table of contents names and that may not be written yet.
-OPTIONAL = ("networks", "compare")
+OPTIONAL = ("compare",)
 
 
 def _prepare(app: Sphinx, docname: str, source: list[str]) -> None:
