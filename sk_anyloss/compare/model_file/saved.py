@@ -27,7 +27,7 @@ from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
-from sk_anyloss.compare.tables.table import Features, as_frame
+from sk_anyloss.compare.tables.table import Features, as_frame, to_numbers
 from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def apply_model(
     try:
         X: Features = samples
         if "encoder" not in model.named_steps:  # Fitted on an array.
-            X = samples.to_numpy(float)
+            X = to_numbers(samples)
         with named_categories(model, X):
             codes = np.asarray(model.predict(X)).astype(int)
             scores = np.asarray(model.predict_proba(X))

@@ -15,6 +15,7 @@ from joblib import Parallel, delayed, parallel_config
 
 from sk_anyloss.compare.folds.splits import Splits
 from sk_anyloss.compare.folds.tuning import inner_groups
+from sk_anyloss.compare.run.encoded import forget_encoded
 from sk_anyloss.compare.run.models import fit_fold, make_tuned_model
 from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.run.store import Fold, Store
@@ -103,12 +104,21 @@ def run_folds(
                     done.append(stored)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     groups = {table.name: inner_groups(table) for table in tables}
+    digests = {table.name: f"{table.fingerprint()}-{seed}" for table in tables}
     started: list[Key] = []
 
     def make_job(name: str, method: str, k: int) -> Job:
         table = pending[name, method, k]
         model = make_tuned_model(table, method, metric, seed)
-        arguments = name, method, model, k, *splits[name][k], groups[name]
+        arguments = (
+            name,
+            method,
+            model,
+            k,
+            *splits[name][k],
+            groups[name],
+            digests[name],
+        )
         return delayed(fit_fold)(table.X, table.y, *arguments)
 
     def jobs() -> Iterator[Job]:
@@ -171,6 +181,7 @@ def run_folds(
             raise KeyboardInterrupt from None
         raise
     finally:
+        forget_encoded()
         if bar is not None:
             bar.close()
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.tables.labels import Label, as_labels
+from sk_anyloss.compare.tables.table import to_numbers
 
 __all__ = ["LabelledClassifier"]
 
@@ -152,4 +153,4 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
                     f"X lacks columns that the model needs: {', '.join(missing[:5])}."
                 )
             frame = frame[list(self.columns)]
-        return frame.to_numpy(float) if needs_array else frame
+        return to_numbers(frame) if needs_array else frame

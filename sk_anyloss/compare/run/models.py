@@ -7,10 +7,8 @@ import warnings
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 from imblearn.pipeline import Pipeline
 from sklearn.base import BaseEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
@@ -21,8 +19,9 @@ from sk_anyloss.compare.folds.tuning import (
 )
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import encode_metric
+from sk_anyloss.compare.run.encoded import encode_fold, make_preprocessor
 from sk_anyloss.compare.run.store import Fold
-from sk_anyloss.compare.tables.table import Features, Table
+from sk_anyloss.compare.tables.table import Features, Table, needs_encoder, to_numbers
 from sk_anyloss.metrics import Metric
 
 __all__ = ["fit_fold", "fit_method", "make_model", "make_tuned_model"]
@@ -42,7 +41,7 @@ def make_model(
     seed : int
         Seed of the method.
     X : DataFrame or ndarray
-        Samples that it will be fitted on; an array needs no encoder.
+        Samples that it will be fitted on; numbers need no encoder.
 
     Returns
     -------
@@ -56,14 +55,7 @@ def make_model(
     >>> list(make_model("logistic", "f1", 0, np.zeros((4, 2))).named_steps)
     ['imputer', 'classifier']
     """
-    steps: list[tuple[str, BaseEstimator]] = []
-    if isinstance(X, pd.DataFrame):
-        from skrub import TableVectorizer
-
-        steps.append(("encoder", TableVectorizer()))
-    steps.append(
-        ("imputer", SimpleImputer(strategy="median", keep_empty_features=True))
-    )
+    steps = list(make_preprocessor(X, seed).steps)
     steps.append(("classifier", get_method(method).build(metric, seed)))
     return Pipeline(steps)
 
@@ -124,7 +116,8 @@ def fit_method(
     """
     model = make_tuned_model(table, method, metric, seed)
     with threadpool_limits(1):
-        return fit_with_groups(model, table.X, table.y, inner_groups(table))
+        X = table.X if needs_encoder(table.X) else to_numbers(table.X)
+        return fit_with_groups(model, X, table.y, inner_groups(table))
 
 
 def fit_fold(
@@ -137,6 +130,7 @@ def fit_fold(
     train: np.ndarray,
     test: np.ndarray,
     groups: np.ndarray | None = None,
+    digest: str | None = None,
 ) -> Fold:
     """Fit on the training samples of a fold and predict its test samples.
 
@@ -156,31 +150,37 @@ def fit_fold(
         Indices of the training and of the test samples.
     groups : ndarray of shape (n_samples,), default=None
         From :func:`~sk_anyloss.compare.folds.tuning.inner_groups`.
+    digest : str, default=None
+        Of the samples and the seed: fits of one fold in one process encode the samples
+        once. By default each fit encodes them anew.
 
     Returns
     -------
     fold : Fold
         The predictions; a failure is recorded in it, not raised.
     """
-    samples = X.iloc if isinstance(X, pd.DataFrame) else X
     n_classes = int(y.max()) + 1
     start = time.perf_counter()
     try:
         # One thread, for results that are bitwise reproducible on any machine.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            encoded = encode_fold(Pipeline(model.steps[:-1]), X, train, test, digest)
+            classifier = Pipeline(model.steps[-1:])
             train_groups = None if groups is None else groups[train]
-            fit_with_groups(model, samples[train], y[train], train_groups)
-            seconds = time.perf_counter() - start
-            predicted = model.predict(samples[test])
-            scores = _scores(model, samples[test], n_classes)
+            start = time.perf_counter()
+            fit_with_groups(classifier, encoded.train, y[train], train_groups)
+            seconds = encoded.seconds + time.perf_counter() - start
+            predicted = classifier.predict(encoded.test)
+            scores = _scores(classifier, encoded.test, n_classes)
             train_counts = []
             # Not needed for the comparison, so that no failure of it counts.
             with suppress(Exception):
                 # As many as there are test samples, so that it takes as little time.
-                some = np.random.default_rng(fold).permutation(train)[: len(test)]
-                refitted = model.predict(samples[some])
-                train_counts = _counts(y[some], refitted, n_classes)
+                order = np.random.default_rng(fold).permutation(len(train))
+                some = order[: len(test)]
+                refitted = classifier.predict(encoded.train[some])
+                train_counts = _counts(y[train[some]], refitted, n_classes)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]

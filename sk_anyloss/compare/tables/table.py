@@ -15,7 +15,7 @@ from sk_anyloss.compare.tables.labels import Label
 if TYPE_CHECKING:
     from sk_anyloss.compare.checks.base import Finding
 
-__all__ = ["Features", "Table", "as_frame"]
+__all__ = ["Features", "Table", "as_frame", "needs_encoder", "to_numbers"]
 
 #: Samples of any kinds of features, or of numbers only.
 Features: TypeAlias = pd.DataFrame | np.ndarray
@@ -132,3 +132,33 @@ def as_frame(X: Features) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+
+
+def needs_encoder(X: Features) -> bool:
+    """Whether some features are no numbers: text, categories or dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.table import needs_encoder
+    >>> needs_encoder(pd.DataFrame({"a": [1, 2]}))
+    False
+    """
+    if not isinstance(X, pd.DataFrame):
+        return False
+    return not all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
+
+
+def to_numbers(X: Features) -> np.ndarray:
+    """Numeric features as an array of floats, with NaN where a value is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.table import to_numbers
+    >>> to_numbers(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")})).tolist()
+    [[1.0], [nan]]
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    return X.to_numpy(float, na_value=np.nan)
