@@ -13,7 +13,7 @@ from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import describe_folds, make_splits
 from sk_anyloss.compare.metrics import check_metric, metric_for_classes
 from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS
+from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS, CURVES
 from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.build import make_table
@@ -178,7 +178,7 @@ def compare_tables(
     """
     n_classes = max((table.n_classes for table in tables), default=2)
     names = check_methods(methods, n_classes)
-    common = ALSO if n_classes == 2 else ALSO_MULTICLASS
+    common = (*ALSO, *CURVES) if n_classes == 2 else ALSO_MULTICLASS
     also = [*common, *(also or ())]
     check_options(
         metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,10 +25,15 @@ from sk_anyloss.metrics.multiclass.averages import one_against_rest
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 from sk_anyloss.metrics.scoring import evaluate_logits
 
-__all__ = ["ALSO", "ALSO_MULTICLASS", "Results"]
+if TYPE_CHECKING:
+    from sk_anyloss.compare.explanation import Explanation
+
+__all__ = ["ALSO", "ALSO_MULTICLASS", "CURVES", "Results"]
 
 #: Metrics that are reported besides the one that methods are compared by.
 ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
+#: Metrics over all thresholds that are reported for two classes.
+CURVES = ("roc_auc", "average_precision")
 #: With more than two classes, where the balanced accuracy is the macro recall.
 ALSO_MULTICLASS = ("f1", "balanced_accuracy", "gmean", "mcc", "accuracy", "precision")
 #: Names of the cells of the confusion matrix of two classes, row by row.
@@ -83,6 +89,8 @@ class Results:
         self.metrics = {metric_name(other): other for other in (metric, *also)}
         self.settings, self.rope = settings or {}, rope
         self._findings: dict[str, list[Finding]] = {}
+        #: What :meth:`Comparison.explain` has found, by the name of the data set.
+        self.explanations: dict[str, Explanation] = {}
 
     @property
     def metric_title(self) -> str:
@@ -532,6 +540,36 @@ class Results:
         n_folds = self.settings.get("folds", 0) * self.settings.get("repeats", 1)
         expected = n_folds * len(self.methods) * len(tables) or done
         return expected - done, expected
+
+    def partial(self, data: str | None = None) -> str:
+        """Which fits a stopped run has not made.
+
+        Parameters
+        ----------
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        sentence : str
+            Empty for a run that is complete.
+        """
+        missing, expected = self.unfinished(data)
+        if not missing:
+            return ""
+        tables = self.tables if data is None else [self.table_of(data)]
+        n_folds = self.settings.get("folds", 0) * self.settings.get("repeats", 1)
+        done = Counter(
+            fold.method
+            for fold in self.folds
+            if fold.data in {table.name for table in tables}
+        )
+        lacking = {name: n_folds * len(tables) - done[name] for name in self.methods}
+        parts = [f"{get_method(k).title} {n:,}" for k, n in lacking.items() if n]
+        return (
+            f"Partial run: {expected - missing:,} of {expected:,} fits are finished. "
+            f"Missing: {', '.join(parts)}. The same command resumes."
+        )
 
     def verdict(self, data: str | None = None) -> str:
         """The verdict against the strongest method that does not optimise the metric.

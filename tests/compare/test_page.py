@@ -1,16 +1,23 @@
 """The report in a browser."""
 
+import re
 import shutil
 
 import pytest
 
 from sk_anyloss.compare import compare
+from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_svg, recolour
+from sk_anyloss.compare.report.pictures import figures
 from tests.compare.samples import FAST, X, Y
+
+COLOUR = re.compile(rb"#[0-9a-f]{6}\b(?!\")")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return compare(X, Y, methods=[*FAST, "histgb"], folds=3)
+    found = compare(X, Y, methods=[*FAST, "histgb"], folds=3)
+    found.explain("logistic_balanced")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,7 @@ def test_the_page_has_no_error_in_a_browser(page):
 
 def test_every_figure_is_visible(page):
     figures = page.find_elements("tag name", "img")
-    assert len(figures) == 4
+    assert len(figures) == 8
     for figure in figures:
         assert figure.is_displayed()
         assert page.execute_script("return arguments[0].naturalWidth", figure) > 100
@@ -93,3 +100,25 @@ def test_the_page_fits_the_width_of_the_window(page, width):
     wide = page.execute_script("return document.documentElement.scrollWidth")
     assert wide <= width
     page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_links_lead_to_sections_and_headings_say_what_they_mean(page):
+    links = page.find_elements("css selector", "nav a, a.link")
+    targets = [link.get_attribute("href").partition("#")[2] for link in links]
+    assert {"data-ranking", "data-checks", "reproducibility"} <= set(targets)
+    for target in set(targets):
+        assert len(page.find_elements("id", target)) == 1
+    heads = page.find_elements("css selector", ".sortable th[title]")
+    meanings = {head.text: head.get_attribute("title") for head in heads}
+    assert "Harmonic mean" in meanings["F1"]
+    assert {"ROC AUC", "average precision", "rank", "MCC"} <= set(meanings)
+
+
+def test_a_dark_figure_is_the_light_one_in_other_colours(found):
+    comparison, name = found, "data"
+    for draw, _ in (figures(2)[key] for key in ("scores", "roc", "confusion")):
+        light, dark = (as_svg(draw(comparison, name, t)) for t in (LIGHT, DARK))
+        # Names of shapes are digests, of their colours too.
+        colours = [COLOUR.findall(svg) for svg in (recolour(light, LIGHT, DARK), dark)]
+        assert colours[0] == colours[1]
+        assert light != dark

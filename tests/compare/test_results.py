@@ -101,7 +101,7 @@ def test_a_report_has_a_section_for_each_data_set(tmp_path):
     tables = [make_table(X + i, Y, name=f"set {i}") for i in range(2)]
     found = compare_tables(tables, methods=FAST, folds=2, output=tmp_path)
     page = found.report(tmp_path).read_text(encoding="utf-8")
-    assert page.count("<picture>") == 8
+    assert page.count("<picture>") == 12
     assert page.count('<table class="sortable"') == 3
     assert len(list((tmp_path / "pictures").glob("set_1-*.scores.png"))) == 1
     assert found._repr_html_().count('<table class="sortable"') == 2

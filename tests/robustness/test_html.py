@@ -70,7 +70,7 @@ def test_pictures_of_labels_with_any_characters(tmp_path, metric, positive, nega
     )  # fmt: skip
     found.report(tmp_path)
     pictures = list((tmp_path / "pictures").glob("*.svg"))
-    assert len(pictures) == 4
+    assert len(pictures) == 6
     for picture in pictures:
         assert not ElementTree.parse(picture).findall(".//{*}script")
     found.plot("$a^_\\").canvas.draw()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sk_anyloss.compare.checks import check_table
 from sk_anyloss.compare.cli.streams import replace_unencodable
+from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.folds.outer import describe_folds
@@ -21,6 +22,7 @@ from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results
 from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names, folder_name
+from sk_anyloss.compare.tables.files import one_line
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric, Savings, matrix_metric_names, metric_names
@@ -99,11 +101,13 @@ def _compare(options: argparse.Namespace) -> None:
         raise ValueError("--time-limit was over before the first fit was started.")
     if not any(not fold.failed for fold in found.folds):
         raise ValueError(f"Every method failed: {found.reasons()}.")
+    found.settings = {**found.settings, "command": options.command}
+    if not (options.no_explain or found.unfinished()[0]):
+        _explain(found, options)
     # The only table has been described above.
     print(f"\n{format_results(found, headline=len(tables) > 1)}\n")
-    missing, _ = found.unfinished()
-    if missing:
-        print("Time was over; the same command resumes.\n")
+    if partial := found.partial():
+        print(f"{partial}\n")
     page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
@@ -195,6 +199,22 @@ def _describe(tables: list[Table], folds: int) -> None:
         for finding in check_table(table, folds):
             if finding.status == "found":
                 print(f"  {finding}")
+
+
+def _explain(found: Comparison, options: argparse.Namespace) -> None:
+    """Explain the recommended method of each data set; no failure of it counts."""
+    for table in found.tables:
+        if found.recommendation(table.name) is None:
+            continue
+        try:
+            found.explain(data=table.name, n_jobs=options.jobs)
+        except Exception as error:
+            warnings.warn(
+                f"Importances and learning curve of {table.name} are left out: "
+                f"{one_line(error)}",
+                TableWarning,
+                stacklevel=2,
+            )
 
 
 def _progress(quiet: bool) -> Progress | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     options = make_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options.command = shlex.join(["python", "-m", "sk_anyloss", *map(str, given)])
     with replace_unencodable("backslashreplace"):
         return _run(options)
 

@@ -171,6 +171,11 @@ def _add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
         "(0.01)",
     )  # fmt: skip
     add("--seed", type=int, default=0, help="seed of the folds and the methods (0)")
+    add(
+        "--no-explain", action="store_true",
+        help="leave out importances and learning curve, for which the recommended "
+        "method is fitted nine more times",
+    )  # fmt: skip
     add("--list", action="store_true", help="list all methods and metrics, and exit")
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_all_confusions", "plot_confusion"]
 
+#: Text on cells, which are bright in all themes.
+CELL_TEXT = "#202020"
 #: Of more classes than this, cells hold counts only, and none where it is 0.
 MAX_WITH_PERCENTAGES = 12
 #: Characters of a label.
@@ -46,7 +48,7 @@ def plot_all_confusions(
         axes.imshow(fraction, cmap="Oranges", vmin=0, vmax=1.3)
         for i, j in np.ndindex(2, 2):
             text = f"{counts[i, j]:,.0f}\n{fraction[i, j]:.0%}"
-            axes.text(j, i, text, ha="center", va="center", fontsize=9, color="#222")
+            axes.text(j, i, text, ha="center", va="center", fontsize=9, color=CELL_TEXT)
         axes.set_title(printable(row["title"]), fontsize=9)
         axes.set_xticks([0, 1], labels)
         axes.set_yticks([0, 1], labels, rotation=90, va="center")
@@ -100,7 +102,7 @@ def plot_confusion(
         text = f"{counts[i, j]:,}"
         if few:
             text += f"\n{fraction[i, j]:.0%}"
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="#222")
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color=CELL_TEXT)
     # Labels that fit the width of a cell are horizontal.
     fits = 0.085 * longest < size / n
     axes.set_xticks(range(n), labels, rotation=0 if fits else 90)

@@ -30,6 +30,7 @@ __all__ = [
     "method_colour",
     "plain_text",
     "printable",
+    "recolour",
     "style",
 ]
 
@@ -38,6 +39,7 @@ Theme: TypeAlias = dict[str, str]
 #: Methods that optimise the metric.
 HIGHLIGHT = "#d1600f"
 #: Text, grid lines, and the other methods.
+#: These of the light theme are used for nothing else, so that they can be replaced.
 LIGHT: Theme = {"text": "#222222", "faint": "#dddddd", "other": "#4a6078"}
 DARK: Theme = {"text": "#e6e6e6", "faint": "#4a4a4a", "other": "#9fb6cc"}
 
@@ -123,6 +125,32 @@ def as_svg(figure: Figure) -> bytes:
     with plain_text():
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
+
+
+def recolour(svg: bytes, theme: Theme, other: Theme) -> bytes:
+    """An SVG of one theme in the colours of another, without drawing it again.
+
+    Parameters
+    ----------
+    svg : bytes
+        From :func:`as_svg`.
+    theme, other : dict
+        The colours that it has, and those that it gets.
+
+    Returns
+    -------
+    svg : bytes
+        The same shapes.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.drawing import DARK, LIGHT, recolour
+    >>> recolour(b"fill: #222222", LIGHT, DARK)
+    b'fill: #e6e6e6'
+    """
+    for use, colour in theme.items():
+        svg = svg.replace(colour.encode(), other[use].encode())
+    return svg
 
 
 def as_png(figure: Figure) -> bytes:

@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -18,8 +19,16 @@ import pandas as pd
 from sk_anyloss import __version__
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.classes import class_section
-from sk_anyloss.compare.report.drawing import DARK, LIGHT, as_png, as_svg
-from sk_anyloss.compare.report.pictures import figures
+from sk_anyloss.compare.report.drawing import (
+    DARK,
+    LIGHT,
+    Plot,
+    as_png,
+    as_svg,
+    recolour,
+)
+from sk_anyloss.compare.report.meanings import metric_meaning
+from sk_anyloss.compare.report.pictures import EXPLAINED, figures
 from sk_anyloss.compare.report.summary import summarize, to_json
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.report.thresholds import html_thresholds
@@ -33,6 +42,17 @@ if TYPE_CHECKING:
 
 #: First characters of cells that a spreadsheet evaluates as formulas.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+#: Parts of the section of a data set, by the ends of their links.
+PARTS = {
+    "checks": "Checks",
+    "ranking": "Ranking",
+    "thresholds": "Other thresholds",
+    "pictures": "Pictures",
+    "data": "Data",
+}
+#: The link of the section on all data sets.
+OVERALL = "all-data-sets"
 
 __all__ = [
     "html_checks",
@@ -102,8 +122,12 @@ def write_report(comparison: Results, folder: Path) -> Path:
     page = template.substitute(
         title=f"{html.escape(comparison.metric_title)}: method comparison",
         sections="\n".join(sections),
+        nav=_navigation(comparison),
         failures=_list("Failures", comparison.failures()),
-        settings=_definitions(comparison.settings),
+        command=_command(comparison.settings),
+        settings=_definitions(
+            {k: v for k, v in comparison.settings.items() if k != "command"}
+        ),
         versions=_definitions(versions()),
     )
     contents["report.html"] = page.encode(errors="replace")
@@ -111,6 +135,14 @@ def write_report(comparison: Results, folder: Path) -> Path:
     for name, content in contents.items():
         write(folder / name, content)
     return folder / "report.html"
+
+
+def _command(settings: Mapping[str, object]) -> str:
+    """The command that the results were made by, if it was one."""
+    command = settings.get("command")
+    if not command:
+        return ""
+    return f"<h3>Command</h3><pre>{html.escape(str(command))}</pre>"
 
 
 def _escape_formulas(results: pd.DataFrame) -> pd.DataFrame:
@@ -215,7 +247,12 @@ def html_table(comparison: Results, data: str | None) -> str:
         highlight = ' class="highlight"' if optimizes else ""
         rows.append(f"<tr{highlight}>{''.join(cells)}</tr>")
     rows += _dummy_rows(comparison, data, bool(judged))
-    return _sortable(heads, rows)
+    meanings = {
+        heads[2]: metric_meaning(comparison.metric),
+        **{metric_title(other): metric_meaning(other) for other in others},
+        **{head: metric_meaning(head) for head in ("rank", "s / fit")},
+    }
+    return _sortable(heads, rows, meanings)
 
 
 def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str]:
@@ -240,13 +277,24 @@ def _mean_and_std(row: Mapping[str, float]) -> str:
     return _number(row["mean"]) + spread
 
 
-def _sortable(heads: list[str], rows: list[str]) -> str:
-    """A table that the page sorts by a click on a heading."""
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
-    return (
+def _sortable(
+    heads: list[str], rows: list[str], meanings: Mapping[str, str] | None = None
+) -> str:
+    """A table that the page sorts by a click on a heading, which says what it means."""
+    head = ""
+    for text in heads:
+        meaning = (meanings or {}).get(text, "")
+        title = f' title="{html.escape(meaning)}"' if meaning else ""
+        head += f'<th scope="col"{title}>{html.escape(text)}</th>'
+    table = (
         f'<div class="wide"><table class="sortable"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+    if not meanings:
+        return table
+    known = {name: meaning for name, meaning in meanings.items() if meaning}
+    summary = "<summary>What the columns mean</summary>"
+    return f"{table}<details>{summary}{_definitions(known)}</details>"
 
 
 def _number(value: float, digits: int = 3) -> str:
@@ -275,36 +323,100 @@ def _probabilities(verdict: Verdict | None) -> str:
     return _cell(f"{text}{bar}", verdict.better)
 
 
+def _anchor(data: str, part: str = "") -> str:
+    """Name by which a section of the page is linked."""
+    name = re.sub(r"[^a-z0-9]+", "-", data.lower()).strip("-") or "data"
+    return f"{name}-{part}" if part else name
+
+
+def _heading(text: str, anchor: str, level: int = 3) -> str:
+    """A heading with a link to itself."""
+    name = html.escape(anchor)
+    return (
+        f'<h{level} id="{name}">{html.escape(text)} '
+        f'<a class="link" href="#{name}" aria-label="link to this section">#</a>'
+        f"</h{level}>"
+    )
+
+
+def _navigation(comparison: Results) -> str:
+    """Links to the sections: the parts of the only data set, or all data sets."""
+    names = [table.name for table in comparison.tables]
+    if len(names) == 1:
+        links = [(_anchor(names[0], key), title) for key, title in PARTS.items()]
+        if comparison.tables[0].n_classes > 2:
+            links = [link for link in links if link[1] != PARTS["thresholds"]]
+    else:
+        links = [(_anchor(name), name) for name in names]
+        links.append((OVERALL, f"All {len(names)} data sets"))
+    links.append(("reproducibility", "Reproducibility"))
+    items = "".join(
+        f'<a href="#{html.escape(anchor)}">{html.escape(title)}</a>'
+        for anchor, title in links
+    )
+    return f"<nav>{items}</nav>"
+
+
 def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> str:
     """The section of a data set; its figures are added to the files to write."""
     name = table.name
-    parts = [
-        f"<h2>{html.escape(table.describe())}</h2>",
-        html_recommendation(comparison, name),
-        html_checks(comparison, name),
-        _list("Notes", table.notes),
-        html_table(comparison, name),
-        _all_verdicts(comparison, name),
-        html_thresholds(comparison, name),
-        _class_table(comparison, name),
+
+    def part(key: str, content: str) -> str:
+        if not content:
+            return ""
+        return _heading(PARTS[key], _anchor(name, key)) + content
+
+    ranking = html_table(comparison, name) + _all_verdicts(comparison, name)
+    partial = comparison.partial(name)
+    drawn = {}
+    if comparison.scores(name).notna().any(axis=None):
+        extra = EXPLAINED if name in comparison.explanations else {}
+        drawn = {**figures(table.n_classes), **extra}
+    explained = comparison.explanations.get(name)
+    sentence = f"<p>{html.escape(str(explained))}</p>" if explained else ""
+    pictures = [
+        _drawn(comparison, table, key, draw, caption, contents)
+        for key, (draw, caption) in drawn.items()
     ]
-    several = len(comparison.tables) > 1
-    prefix = f"{file_name(name)}." if several else ""
-    finished = comparison.scores(name).notna().any(axis=None)
-    drawn = figures(table.n_classes) if finished else {}
-    for key, (draw, caption) in drawn.items():
-        light, dark = (draw(comparison, name, theme) for theme in (LIGHT, DARK))
-        contents[f"pictures/{prefix}{key}.png"] = as_png(light)
-        contents[f"pictures/{prefix}{key}.svg"] = as_svg(light)
-        # The matrix of many classes needs the whole width.
-        is_large = light.get_figwidth() > 8
-        parts.append(_figure(as_svg(light), as_svg(dark), caption, is_large))
+    figure_grid = f'<div class="figures">{"".join(pictures)}</div>' if drawn else ""
+    parts = [
+        _heading(table.describe(), _anchor(name), 2),
+        f'<p class="partial">{html.escape(partial)}</p>' if partial else "",
+        html_recommendation(comparison, name),
+        part("checks", html_checks(comparison, name)),
+        _list("Notes", table.notes),
+        part("ranking", ranking),
+        part("thresholds", html_thresholds(comparison, name)),
+        _class_table(comparison, name),
+        part("pictures", sentence + figure_grid),
+        part("data", _definitions(table.facts())),
+    ]
     return "<section>" + "\n".join(parts) + "</section>"
 
 
+def _drawn(
+    comparison: Results,
+    table: Table,
+    key: str,
+    draw: Plot,
+    caption: str,
+    contents: dict[str, bytes],
+) -> str:
+    """A figure in both themes, also as files."""
+    prefix = f"{file_name(table.name)}." if len(comparison.tables) > 1 else ""
+    figure = draw(comparison, table.name, LIGHT)
+    svg = as_svg(figure)
+    contents[f"pictures/{prefix}{key}.png"] = as_png(figure)
+    contents[f"pictures/{prefix}{key}.svg"] = svg
+    # The matrix of many classes needs the whole width.
+    is_large = figure.get_figwidth() > 8
+    return _figure(svg, recolour(svg, LIGHT, DARK), caption, is_large)
+
+
 def _overall_section(comparison: Results) -> str:
+    heading = _heading(f"All {len(comparison.tables)} data sets", OVERALL, 2)
     return (
-        f"<section><h2>All {len(comparison.tables)} data sets</h2>"
+        f"<section>{heading}"
         f"{html_recommendation(comparison, None)}"
         f"{html_table(comparison, None)}{_all_verdicts(comparison, None)}</section>"
     )
@@ -366,7 +478,16 @@ def _list(title: str, sentences: list[str]) -> str:
 
 def _definitions(items: Mapping[str, object]) -> str:
     rows = "".join(
-        f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(str(value))}</dd>"
+        f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(_inline(value))}</dd>"
         for name, value in items.items()
     )
     return f"<dl>{rows}</dl>"
+
+
+def _inline(value: object) -> str:
+    """A setting as text; that of the only data set without its name."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    if len(value) == 1:
+        return str(next(iter(value.values())))
+    return "; ".join(f"{name}: {part}" for name, part in value.items())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.confusion import plot_all_confusions, plot_confusion
+from sk_anyloss.compare.report.curves import (
+    plot_calibration,
+    plot_precision_recall,
+    plot_roc,
+)
 from sk_anyloss.compare.report.drawing import (
-    HIGHLIGHT,
     LIGHT,
     Plot,
     Theme,
@@ -28,13 +31,15 @@ if TYPE_CHECKING:
 
     from sk_anyloss.compare.results import Results
 
-__all__ = ["figures", "plot_scores"]
+__all__ = ["EXPLAINED", "figures", "plot_scores"]
 
-#: Distinguishable with colour vision deficiency.
-LINES = ["#0072b2", "#009e73", "#cc79a7", "#e0a800", "#7a6bd6", "#5d5d5d"]
-HIGHLIGHT_LINES = [HIGHLIGHT, "#8a3b00", "#f2a06a", "#b5651d", "#e07b39", "#6b2f00"]
-#: Methods in the precision-recall figure; there are as many colours.
-MAX_CURVES = 6
+#: Columns in the figure of importances, and characters of their names.
+MAX_IMPORTANCES, MAX_NAME = 10, 28
+#: Height of a line of small text and width of a character, in pixels.
+LINE, CHARACTER = 13, 7.2
+
+#: Left, bottom, right and top, in pixels.
+Box: TypeAlias = tuple[float, float, float, float]
 
 
 @plain_text()
@@ -82,49 +87,6 @@ def plot_scores(
 
 
 @plain_text()
-def plot_precision_recall(
-    comparison: Results, data: str | None = None, theme: Theme = LIGHT
-) -> Figure:
-    """Precision-recall curves of the best methods, and their decision thresholds."""
-    from sklearn.metrics import precision_recall_curve
-
-    ranking = comparison.ranking(data).dropna(subset="mean")
-    figure = make_figure(7.2, 5.2)
-    axes = figure.subplots()
-    y = {item.name: item.y for item in comparison.tables}
-    highlights, others = iter(HIGHLIGHT_LINES), iter(LINES)
-    for name in ranking.index[:MAX_CURVES]:
-        highlight = get_method(name).optimizes_metric
-        colour = next(highlights if highlight else others)
-        own = [
-            fold
-            for fold in comparison.folds
-            if fold.method == name and not fold.failed and fold.data == data
-        ]
-        y_true = np.concatenate([y[fold.data][fold.rows] for fold in own])
-        y_score = np.concatenate([fold.scores for fold in own])
-        precision, recall, _ = precision_recall_curve(y_true, y_score)
-        # The last point, precision 1 at recall 0, is added by scikit-learn.
-        axes.plot(recall[:-1], precision[:-1], color=colour, linewidth=1.4, alpha=0.8)
-        _, fp, fn, tp = np.sum([fold.counts for fold in own], axis=0)
-        point = tp / max(tp + fn, 1), tp / max(tp + fp, 1)
-        title = printable(ranking.loc[name, "title"])
-        # A legend omits labels that start with an underscore.
-        label = f" {title}" if title.startswith("_") else title
-        axes.plot(*point, "o", color=colour, markersize=9, label=label)
-    axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
-    axes.set_title("dots: predictions at the decision threshold; best six methods")
-    axes.grid(color=theme["faint"], linewidth=0.6)
-    legend = axes.legend(loc="lower left", fontsize=10, framealpha=0.6)
-    legend.get_frame().set_facecolor("none")
-    legend.get_frame().set_edgecolor("none")
-    for text in legend.get_texts():
-        text.set_color(theme["text"])
-    style(axes, theme)
-    return figure
-
-
-@plain_text()
 def plot_time(
     comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
@@ -150,30 +112,114 @@ def plot_time(
 
 
 def _label_points(axes: Axes, ranking: pd.DataFrame, theme: Theme) -> None:
-    """Write titles beside the points, moved down where they would overlap."""
-    taken: list[tuple[float, float]] = []
-    left, right = axes.get_xlim()
-    for name, row in ranking.sort_values("mean", ascending=False).iterrows():
-        x, y = axes.transData.transform((row["seconds"], row["mean"]))
-        shift = 0.0
-        while any(abs(y + shift - b) < 13 and abs(x - a) < 150 for a, b in taken):
-            shift -= 13
-        taken.append((x, y + shift))
-        on_right = np.log(row["seconds"] / left) > 0.72 * np.log(right / left)
+    """Write titles beside the points, where they cover neither points nor titles."""
+    points = axes.transData.transform(ranking[["seconds", "mean"]].to_numpy(float))
+    frame = axes.get_window_extent()
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in points]
+    for i, (name, row) in enumerate(ranking.iterrows()):
+        title = printable(row["title"])
+        width = CHARACTER * len(title)
+        places = [
+            (side, shift)
+            for shift in sorted(range(-8 * LINE, 9 * LINE, LINE), key=abs)
+            for side in (1, -1)
+        ]
+        x, y = points[i]
+
+        boxes = [_box(x, y + shift, side, width) for side, shift in places]
+        free = [
+            k
+            for k, box in enumerate(boxes)
+            if box[0] >= frame.x0 and box[2] <= frame.x1
+            if not any(_overlap(box, o) for j, o in enumerate(taken) if j != i)
+        ]
+        best = free[0] if free else 0
+        taken.append(boxes[best])
+        side, shift = places[best]
         axes.annotate(
-            printable(row["title"]), (row["seconds"], row["mean"]),
-            xytext=(-7 if on_right else 7, shift * 0.72), textcoords="offset points",
-            ha="right" if on_right else "left", va="center", fontsize=9,
+            title, (row["seconds"], row["mean"]),
+            xytext=(7 * side, shift * 0.72), textcoords="offset points",
+            ha="left" if side == 1 else "right", va="center", fontsize=9,
             color=method_colour(str(name), theme),
         )  # fmt: skip
+
+
+def _box(x: float, y: float, side: int, width: float) -> Box:
+    """Where a title is written on one side of a point."""
+    left = x + 9 if side == 1 else x - 9 - width
+    return left, y - LINE / 2, left + width, y + LINE / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return (
+        one[0] < other[2]
+        and other[0] < one[2]
+        and one[1] < other[3]
+        and other[1] < one[3]
+    )
+
+
+@plain_text()
+def plot_importance(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
+) -> Figure:
+    """By how much the metric falls where the values of a column are permuted."""
+    explanation = comparison.explanations[comparison.table_of(data).name]
+    rows = explanation.importances.head(MAX_IMPORTANCES)[::-1]
+    figure = make_figure(7.2, 0.9 + 0.36 * len(rows))
+    axes = figure.subplots()
+    axes.barh(
+        range(len(rows)), rows["mean"], xerr=rows["std"], height=0.6,
+        color=theme["other"], ecolor=theme["text"], error_kw={"lw": 0.8},
+    )  # fmt: skip
+    names = [printable(name) for name in rows["column"]]
+    short = [n if len(n) <= MAX_NAME else f"{n[: MAX_NAME - 3]}..." for n in names]
+    axes.set_yticks(range(len(rows)), short)
+    metric = printable(explanation.metric)
+    axes.set_xlabel(f"fall of {metric} when the column is permuted")
+    axes.set_title(printable(explanation.method))
+    axes.grid(axis="x", color=theme["faint"], linewidth=0.6)
+    axes.set_axisbelow(True)
+    style(axes, theme)
+    return figure
+
+
+@plain_text()
+def plot_learning(
+    comparison: Results, data: str | None = None, theme: Theme = LIGHT
+) -> Figure:
+    """The metric on held-out samples against the number of training samples."""
+    explanation = comparison.explanations[comparison.table_of(data).name]
+    rows = explanation.learning
+    figure = make_figure(7.2, 4.6)
+    axes = figure.subplots()
+    axes.errorbar(
+        rows["samples"], rows["mean"], yerr=rows["std"].fillna(0.0), fmt="o-",
+        color=theme["other"], capsize=4, markersize=7,
+    )  # fmt: skip
+    axes.set_xticks(rows["samples"], [f"{n:,}" for n in rows["samples"]])
+    axes.set_xlabel("training samples")
+    axes.set_ylabel(printable(explanation.metric))
+    title = f"{explanation.method}: mean and standard deviation over the folds"
+    axes.set_title(printable(title))
+    axes.grid(color=theme["faint"], linewidth=0.6)
+    style(axes, theme)
+    return figure
 
 
 #: Function and caption of each figure of a data set, by the name of its file.
 FIGURES: dict[str, tuple[Plot, str]] = {
     "scores": (plot_scores, "Scores of the folds"),
     "precision_recall": (plot_precision_recall, "Precision and recall"),
+    "roc": (plot_roc, "ROC curves"),
+    "calibration": (plot_calibration, "Calibration of the scores"),
     "confusion": (plot_all_confusions, "Confusion matrices over all folds"),
     "time": (plot_time, "Mean score against the time of a fit"),
+}
+#: Those of an explanation.
+EXPLAINED: dict[str, tuple[Plot, str]] = {
+    "importance": (plot_importance, "Permutation importance"),
+    "learning": (plot_learning, "Learning curve"),
 }
 
 
@@ -194,7 +240,7 @@ def figures(n_classes: int) -> dict[str, tuple[Plot, str]]:
     --------
     >>> from sk_anyloss.compare.report.pictures import figures
     >>> list(figures(2)), list(figures(3))
-    (['scores', 'precision_recall', 'confusion', 'time'],
+    (['scores', 'precision_recall', 'roc', 'calibration', 'confusion', 'time'],
      ['confusion', 'scores', 'time'])
     """
     if n_classes == 2:

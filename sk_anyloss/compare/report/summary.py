@@ -56,6 +56,7 @@ def summarize(results: Results) -> Json:
 
 def _summarize_table(results: Results, table: Table) -> Json:
     found = results.recommendation(table.name)
+    explained = results.explanations.get(table.name)
     return {
         "name": table.name,
         "samples": len(table.y),
@@ -68,6 +69,11 @@ def _summarize_table(results: Results, table: Table) -> Json:
         "notes": list(table.notes),
         "checks": [finding.to_dict() for finding in results.checks(table.name)],
         "ranking": _rows(results.ranking(table.name)),
+        "source": table.source,
+        "target": table.target,
+        "fingerprint": table.fingerprint(),
+        "partial": results.partial(table.name),
+        "explanation": None if explained is None else explained.to_dict(),
         "dummies": _rows(results.dummies(table.name)),
     }
 

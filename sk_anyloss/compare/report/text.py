@@ -21,7 +21,10 @@ TITLES = {
     "gmean": "G-mean",
     "balanced_accuracy": "balanced accuracy",
     "mcc": "MCC",
+    "roc_auc": "ROC AUC",
 }
+#: Shorter headings in a terminal.
+HEADS = {"balanced_accuracy": "bal. acc.", "average_precision": "avg. prec."}
 
 
 #: In the name of an average over classes.
@@ -91,6 +94,8 @@ def format_results(results: Results, headline: bool = True) -> str:
             ]
         lines += [_format_ranking(results, table.name), ""]
         lines += [results.verdict(table.name), ""]
+        if explanation := results.explanations.get(table.name):
+            lines += [*_wrap(str(explanation)), ""]
         if section := class_section(results, table.name):
             lines += [*_format_classes(section), ""]
     if len(results.tables) > 1:
@@ -135,7 +140,7 @@ def _format_ranking(results: Results, data: str | None) -> str:
     titles = [_short(title, MAX_TITLE) for title in dummies["title"]]
     width = max(len(title) for title in [*ranking["title"], *titles])
     others = results.other_metrics
-    heads = [results.metric_title, "rank", *map(metric_title, others), "s/fit"]
+    heads = [results.metric_title, "rank", *map(_head, others), "s/fit"]
     first = max(15, len(heads[0]) + 2)
     widths = [first, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
     lines = ["  " + " " * width + _align(heads, widths)]
@@ -153,6 +158,10 @@ def _format_ranking(results: Results, data: str | None) -> str:
         cells = [_mean_and_std(row), "", *(_number(row[name]) for name in others), ""]
         lines.append(f"  {title:<{width}}{_align(cells, widths)}".rstrip())
     return "\n".join(lines)
+
+
+def _head(metric: str) -> str:
+    return HEADS.get(metric, metric_title(metric))
 
 
 def _mean_and_std(row: dict[str, float]) -> str:

@@ -155,13 +155,13 @@ def html_thresholds(comparison: Results, data: str) -> str:
     matrix = comparison.confusion_matrix(found.method, data).to_numpy()
     # The slider starts where as many samples are positive as were decided to be.
     start = int(np.abs(table["tp"] + table["fp"] - matrix[:, 1].sum()).argmin())
-    title = f"Other thresholds: {get_method(found.method).title}"
+    title = get_method(found.method).title
     titles = json.dumps([comparison.metric_title, str(source.positive)])
     return (
         f'<div class="thresholds" data-names="{html.escape(titles)}">'
-        f"<h3>{html.escape(title)}</h3>"
-        "<p>Move the slider to see what another decision threshold would do on the "
-        "held-out samples of all folds; it starts at about the decisions above.</p>"
+        "<p>Move the slider to see what another decision threshold of "
+        f"{html.escape(title)} would do on the held-out samples of all folds; it "
+        "starts at about the decisions above.</p>"
         f'<input type="range" min="0" max="{len(table) - 1}" value="{start}" '
         'aria-label="decision threshold"><output></output>'
         f'<script type="application/json">{content}</script></div>'

@@ -126,7 +126,9 @@ def read_table(
     }
     if text.startswith("openml:"):
         X, y, name = _fetch_openml(text.removeprefix("openml:"), target)
-        return make_table(X, y, positive, groups, name, **options)
+        table = make_table(X, y, positive, groups, name, **options)
+        table.source, table.target = text, str(getattr(y, "name", "") or "")
+        return table
     path = Path(source)
     names = [name for name in (target, groups) if name]
     content = read_file(path, names, encoding)
@@ -152,6 +154,7 @@ def read_table(
     table = make_table(
         frame, y, positive, groups, name, separator=content.separator, **options
     )
+    table.source, table.target = text, target
     table.notes[:0] = content.notes
     features = as_frame(table.X)
     if path.suffix.lower() == ".npz" and all(map(_is_numeric, features.dtypes)):

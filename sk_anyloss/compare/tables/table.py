@@ -47,6 +47,9 @@ class Table:
         Columns that look like IDs and were left out.
     n_unlabelled : int
         Number of samples that were dropped, since they have no label.
+    source, target : str
+        Path of the file, or ``openml:...``, and name of the column of the labels, where
+        they are known.
     findings : dict of int to list of Finding
         Results of the checks that were made, by the number of folds.
     """
@@ -60,6 +63,8 @@ class Table:
     time: np.ndarray | None = None
     left_out: list[str] = field(default_factory=list)
     n_unlabelled: int = 0
+    source: str = ""
+    target: str = ""
     findings: dict[int, list[Finding]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -97,6 +102,29 @@ class Table:
         if self.time is not None:
             digest.update(b"time" + self.time.astype(np.int64).tobytes())
         return digest.hexdigest()[:16]
+
+    def facts(self) -> dict[str, str]:
+        """Where the data came from and what is predicted, for a report.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import built_in
+        >>> built_in().facts()["positive label"]
+        'malignant'
+        """
+        numbers = zip(self.classes, self.class_counts, strict=True)
+        classes = [f"{label} ({count:,})" for label, count in list(numbers)[:20]]
+        more = f" and {self.n_classes - 20} more" if self.n_classes > 20 else ""
+        found = {
+            "path": self.source,
+            "target": self.target,
+            "positive label": "" if self.positive is None else str(self.positive),
+            "classes": ", ".join(classes) + more,
+            "samples": f"{len(self.y):,}",
+            "columns": f"{self.X.shape[1]:,}",
+            "fingerprint": self.fingerprint(),
+        }
+        return {name: text for name, text in found.items() if text}
 
     def describe(self) -> str:
         """Name, size, and proportion of positives or number of classes, in one line.

@@ -1,0 +1,276 @@
+"""Why a method decides as it does, and whether more samples would help."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import f_classif
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+from sk_anyloss.compare.folds.outer import make_splits
+from sk_anyloss.compare.folds.tuning import fit_with_groups, inner_groups
+from sk_anyloss.compare.methods.registry import get_method
+from sk_anyloss.compare.metrics import AnyMetric, score_counts
+from sk_anyloss.compare.run.models import make_tuned_model
+from sk_anyloss.compare.tables.table import (
+    Features,
+    Table,
+    as_frame,
+    needs_encoder,
+    to_numbers,
+)
+
+if TYPE_CHECKING:
+    from sk_anyloss.compare.results import Results
+
+__all__ = ["Explanation", "explain"]
+
+#: Folds on which the method is fitted again.
+FOLDS = 3
+#: Fractions of the training samples of a fold.
+FRACTIONS = (0.25, 0.5, 1.0)
+#: Samples of the smallest class that a part must have.
+MIN_CLASS = 5
+#: Columns that are permuted, how often on each fold, and on how many test samples.
+MAX_COLUMNS, REPEATS, MAX_SAMPLES = 40, 3, 1000
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a method uses, and how it learns.
+
+    Parameters
+    ----------
+    method : str
+        Title of the method.
+    metric : str
+        Title of the metric.
+    importances : DataFrame
+        One row per column of the table, the most important one first: by how much the
+        metric falls on held-out samples whose values in this column are permuted
+        (``mean`` and ``std`` over folds and permutations).
+    n_columns : int
+        Number of columns of the table; of more than 40, those with the largest F
+        statistic were permuted.
+    learning : DataFrame
+        ``samples`` that the method was fitted on, and ``mean`` and ``std`` of the
+        metric over the folds.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare import built_in, compare_tables
+    >>> found = compare_tables([built_in()], methods=["logistic"], folds=3)
+    >>> explanation = found.explain()
+    >>> len(explanation.importances), explanation.learning["samples"].tolist()
+    (30, [65, 131, 262])
+    """
+
+    method: str
+    metric: str
+    importances: pd.DataFrame
+    n_columns: int
+    learning: pd.DataFrame
+
+    def __str__(self) -> str:
+        strongest = [str(name) for name in self.importances["column"].head(3)]
+        first = f"{self.method} relies most on {', '.join(strongest)}."
+        if len(self.learning) < 2:
+            return first
+        half, whole = (self.learning.iloc[i] for i in (-2, -1))
+        gain = whole["mean"] - half["mean"]
+        what = "rises" if gain >= 0 else "falls"
+        return (
+            f"{first} From {half['samples']:,.0f} to {whole['samples']:,.0f} training "
+            f"samples its {self.metric} {what} by {abs(gain):.3f}, from "
+            f"{half['mean']:.3f} to {whole['mean']:.3f}."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The explanation as JSON can hold it."""
+        return {
+            "method": self.method,
+            "importances": self.importances.to_dict("records"),
+            "learning": self.learning.to_dict("records"),
+        }
+
+
+def explain(
+    results: Results,
+    method: str | None = None,
+    data: str | None = None,
+    n_jobs: int | None = None,
+) -> Explanation:
+    """Permutation importance and learning curve of a method, on up to three folds.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    method : str, default=None
+        Name of a compared method; by default the recommended one.
+    data : str, default=None
+        Name of a data set; may be omitted if there is only one.
+    n_jobs : int, default=None
+        Number of processes.
+
+    Returns
+    -------
+    explanation : Explanation
+        Of models that are fitted anew on parts of the training samples of the folds.
+    """
+    table = results.table_of(data)
+    if method is None:
+        found = results.recommendation(table.name)
+        method = None if found is None else found.method
+    method = results.check_compared(method)
+    seed = int(results.settings.get("seed", 0))
+    splits = make_splits(table, int(results.settings.get("folds", 10)), 1, seed)
+    # In time, the last folds have the longest past.
+    folds = splits[-FOLDS:] if table.time is not None else splits[:FOLDS]
+    model = make_tuned_model(table, method, results.metric, seed)
+    columns = _columns_to_permute(table)
+    done = Parallel(n_jobs=n_jobs)(
+        delayed(_explain_fold)(
+            table.X, table.y, inner_groups(table), model, results.metric,
+            table.classes, columns, train, test, seed,
+        )
+        for train, test in folds
+    )  # fmt: skip
+    names = as_frame(table.X).columns[columns]
+    drops = np.concatenate([drop for drop, _ in done], axis=1)
+    importances = pd.DataFrame(
+        {"column": names, "mean": drops.mean(axis=1), "std": drops.std(axis=1, ddof=1)}
+    ).sort_values("mean", ascending=False, ignore_index=True, kind="stable")
+    curve = pd.DataFrame([row for _, rows in done for row in rows])
+    learning = (
+        curve.groupby("fraction")
+        .agg(samples=("samples", "mean"), mean=("score", "mean"), std=("score", "std"))
+        .reset_index(drop=True)
+    )
+    learning["samples"] = learning["samples"].astype(int)
+    return Explanation(
+        get_method(method).title,
+        results.metric_title,
+        importances,
+        as_frame(table.X).shape[1],
+        learning,
+    )
+
+
+def _columns_to_permute(table: Table) -> np.ndarray:
+    """Indices of all columns or, of many, of those with the largest F statistic."""
+    frame = as_frame(table.X)
+    if frame.shape[1] <= MAX_COLUMNS:
+        return np.arange(frame.shape[1])
+    if needs_encoder(table.X):
+        codes = frame.apply(
+            lambda c: c if pd.api.types.is_numeric_dtype(c) else pd.factorize(c)[0]
+        )
+        values = to_numbers(codes)
+    else:
+        values = to_numbers(table.X)
+    medians = np.nan_to_num(np.nanmedian(values, axis=0))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        strength, _ = f_classif(np.where(np.isnan(values), medians, values), table.y)
+    order = np.argsort(-np.nan_to_num(strength), kind="stable")
+    return np.sort(order[:MAX_COLUMNS])
+
+
+def _explain_fold(
+    X: Features,
+    y: np.ndarray,
+    groups: np.ndarray | None,
+    model: BaseEstimator,
+    metric: AnyMetric,
+    classes: Sequence[object],
+    columns: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    seed: int,
+) -> tuple[np.ndarray, list[dict[str, float]]]:
+    """Falls of the metric by column, and a row for each number of samples."""
+    X = X if needs_encoder(X) else to_numbers(X)
+    samples = X.iloc if isinstance(X, pd.DataFrame) else X
+
+    def score(fitted: BaseEstimator, X: Features, y: np.ndarray) -> float:
+        M = confusion_matrix(y, fitted.predict(X), labels=np.arange(len(classes)))
+        return score_counts(metric, M.ravel().tolist(), classes)
+
+    curve = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for fraction in FRACTIONS:
+            some = _part(train, y, fraction, seed)
+            if some is None:
+                continue
+            own = None if groups is None else groups[some]
+            fitted = fit_with_groups(clone(model), samples[some], y[some], own)
+            value = score(fitted, samples[test], y[test])
+            curve.append({"fraction": fraction, "samples": len(some), "score": value})
+        held_out = _some_of(test, seed)
+        encoded = np.asarray(fitted[:-1].transform(samples[held_out]))
+        classifier, outputs = fitted[-1:], _outputs_of(fitted, columns)
+
+        def score_rows(fitted: BaseEstimator, rows: np.ndarray, y: np.ndarray) -> float:
+            """The score with the values of each column taken from other samples."""
+            permuted = encoded.copy()
+            moved = (rows != np.arange(len(rows))[:, None]).any(axis=0)
+            for k in np.flatnonzero(moved):
+                permuted[:, outputs[k]] = encoded[np.ix_(rows[:, k], outputs[k])]
+            return score(fitted, permuted, y)
+
+        # Encoders and imputer go by column and sample, so that their results can be
+        # permuted instead of their input, which would have to be encoded every time.
+        rows_of = np.tile(np.arange(len(held_out))[:, None], len(columns))
+        found = permutation_importance(
+            classifier, rows_of, y[held_out],
+            scoring=score_rows, n_repeats=REPEATS, random_state=seed,
+        )  # fmt: skip
+    return found.importances, curve
+
+
+def _outputs_of(fitted: BaseEstimator, columns: np.ndarray) -> list[np.ndarray]:
+    """Indices of the encoded features that are made of each column."""
+    encoder = fitted.named_steps.get("encoder")
+    if encoder is None:
+        return [np.array([column]) for column in columns]
+    places = {name: k for k, name in enumerate(encoder.get_feature_names_out())}
+    names = list(encoder.feature_names_in_)
+    return [
+        np.array([places[o] for o in encoder.input_to_outputs_[names[k]]], dtype=int)
+        for k in columns
+    ]
+
+
+def _part(
+    train: np.ndarray, y: np.ndarray, fraction: float, seed: int
+) -> np.ndarray | None:
+    """A stratified part of the training samples in their order, if it has a share."""
+    if fraction == 1:
+        return train
+    try:
+        part, _ = train_test_split(
+            train, train_size=fraction, stratify=y[train], random_state=seed
+        )
+    except ValueError:  # Too few samples of a class.
+        return None
+    counts = np.bincount(y[part], minlength=int(y.max()) + 1)
+    # Inner folds need some of each class.
+    return np.sort(part) if counts.min() >= MIN_CLASS else None
+
+
+def _some_of(test: np.ndarray, seed: int) -> np.ndarray:
+    if len(test) <= MAX_SAMPLES:
+        return test
+    return np.random.default_rng(seed).choice(test, MAX_SAMPLES, replace=False)

@@ -1,0 +1,64 @@
+"""Importances, learning curves, and runs that are marked as partial."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sk_anyloss.compare import Comparison, compare, compare_tables, make_table
+from sk_anyloss.compare.explanation import MAX_COLUMNS
+from tests.compare.samples import X, Y, mixed
+
+
+def test_the_column_that_holds_the_signal_is_the_most_important_one():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=300)
+    frame = pd.DataFrame(
+        rng.normal(size=(300, 45)), columns=[f"n{i}" for i in range(45)]
+    )
+    frame["colour"] = np.where(signal > 0.8, "red", "blue")
+    y = (signal > 0.8).astype(int)
+    found = compare(frame, y, methods=["logistic"], folds=3)
+    explanation = found.explain()
+    strongest = explanation.importances.iloc[0]
+    assert strongest["column"] == "colour"
+    assert strongest["mean"] > 0.5
+    assert (explanation.importances["mean"][1:] < 0.1).all()
+    assert len(explanation.importances) == MAX_COLUMNS
+    assert explanation.n_columns == 46
+    assert explanation.learning["samples"].tolist() == [50, 100, 200]
+    assert "relies most on colour" in found.text()
+    (stored,) = found.summary()["data"]
+    assert stored["explanation"]["importances"][0]["column"] == "colour"
+
+
+def test_groups_time_and_several_classes_are_explained():
+    frame = mixed()
+    y = frame.pop("left")
+    groups = np.repeat(np.arange(30), 4)
+    for options in ({"groups": groups}, {"time": "bought"}):
+        found = compare(frame, y, methods=["logistic_threshold"], folds=3, **options)
+        assert "size" in set(found.explain().importances["column"].head(2))
+    labels = np.resize(["a", "b", "c"], len(X))
+    found = compare(X, labels, methods=["logistic"], folds=3)
+    assert 0 < found.explain().learning["mean"].iloc[-1] < 1
+
+
+@pytest.fixture
+def partial():
+    table = make_table(X, Y)
+    found = compare_tables([table], methods=["logistic", "logistic_balanced"], folds=3)
+    some = [fold for fold in found.folds if fold.fold == 0 or fold.method == "logistic"]
+    settings = found.settings
+    return Comparison([table], some, found.methods, "f1", settings=settings)
+
+
+def test_a_partial_run_says_what_is_missing_everywhere(partial, tmp_path):
+    sentence = "4 of 6 fits are finished. Missing: logistic, balanced 2."
+    assert sentence in partial.partial()
+    page = partial.report(tmp_path).read_text(encoding="utf-8")
+    assert f'<p class="partial">{html.escape(partial.partial())}</p>' in page
+    assert sentence in partial.summary()["data"][0]["partial"]
