@@ -196,7 +196,14 @@ class Comparison(Results):
         columns = [str(name) for name in as_frame(table.X).columns]
         return LabelledClassifier(model, table.classes, columns, is_fitted=True)
 
-    def save(self, path: str | Path, method: str | None = None) -> Path:
+    def save(
+        self,
+        path: str | Path,
+        method: str | None = None,
+        *,
+        calibrate: bool = False,
+        onnx: bool = False,
+    ) -> Path:
         """Fit a method on all samples and store it, for ``sk_anyloss predict``.
 
         Parameters
@@ -205,6 +212,12 @@ class Comparison(Results):
             The model file; ``.skops`` is appended if it is missing.
         method : str, default=None
             Name of the method; the winner by default.
+        calibrate : bool, default=False
+            Whether predictions also have a probability, calibrated on the held-out
+            scores of the comparison.
+        onnx : bool, default=False
+            Whether the model is also written as ONNX, with the suffix ``.onnx``; its
+            scores in onnxruntime are verified.
 
         Returns
         -------
@@ -212,7 +225,7 @@ class Comparison(Results):
             The model file, which runs no code when it is loaded; a model card with the
             suffix ``.md`` is written beside it.
         """
-        return save(self, path, method)
+        return save(self, path, method, calibrate=calibrate, onnx=onnx)
 
     def _repr_html_(self) -> str:
         from sk_anyloss.compare.report.page import (

@@ -42,7 +42,7 @@ def results(shop, tmp_path_factory):
 
 
 def test_compare_prints_the_ranking_and_the_verdict(shop, tmp_path, capsys):
-    assert main(command(shop, tmp_path)) == 0
+    assert main(command(shop, tmp_path, "--no-explain")) == 0
     printed, bar = capsys.readouterr()
     assert "shop: 120 rows, 4 columns" in printed
     assert "The rarer label, 'yes', is taken as the positive class." in printed
@@ -53,12 +53,12 @@ def test_compare_prints_the_ranking_and_the_verdict(shop, tmp_path, capsys):
 
 def test_compare_writes_results_and_figures(results):
     table = pd.read_csv(results / "results.csv", keep_default_na=False)
-    assert len(table) == 3 * 3 * 6
+    assert len(table) == 3 * 3 * 8
     assert set(table["method"]) == set(FAST.split(","))
     pd.testing.assert_frame_equal(
         table, pd.read_parquet(results / "results.parquet"), check_dtype=False
     )
-    for name in ("scores", "precision_recall", "confusion", "time"):
+    for name in ("scores", "precision_recall", "roc", "confusion", "importance"):
         for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
             figure = (results / "pictures" / f"{name}.{kind}").read_bytes()
             assert figure.startswith(start)
@@ -67,9 +67,9 @@ def test_compare_writes_results_and_figures(results):
 
 def test_the_report_is_self_contained(results):
     page = (results / "report.html").read_text(encoding="utf-8")
-    assert not re.findall(r"(?:src|href|srcset)=\"(?!data:)", page)
+    assert not re.findall(r"(?:src|href|srcset)=\"(?!data:|#)", page)
     assert "url(" not in page
-    assert page.count("<picture>") == 4
+    assert page.count("<picture>") == 8
     assert "scikit-learn" in page
 
 
@@ -88,7 +88,7 @@ def test_predict_labels_new_samples(shop, results, tmp_path, capsys):
     assert "Model card" in (results / "model.md").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(words[:3]) == 0
-    assert capsys.readouterr().out.startswith("label,score\n")
+    assert capsys.readouterr().out.startswith("label,score,threshold\n")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,16 @@ def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
     X, y = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
     path = tmp_path / "samples.npz"
     np.savez(path, X=X, y=y)
-    words = ["compare", str(path), "--methods", FAST, "--folds", "4", "--quiet"]
+    words = [
+        "compare",
+        str(path),
+        "--methods",
+        FAST,
+        "--folds",
+        "3",
+        "--quiet",
+        "--no-explain",
+    ]
     assert main([*words, "--jobs", "1", "--output", str(tmp_path / "here")]) == 0
     save, killed = Store.save, []
     with distributed.LocalCluster(

@@ -163,7 +163,7 @@ def test_predictions_can_carry_columns_of_the_input(stored, tmp_path, capsys):
     words = ["predict", str(stored), str(new), "--output", str(output)]
     assert main([*words, "--keep", "key,size"]) == 0
     labelled = pd.read_csv(output)
-    assert list(labelled.columns) == ["key", "size", "label", "score"]
+    assert list(labelled.columns) == ["key", "size", "label", "score", "threshold"]
     assert labelled["key"].tolist() == frame["key"].tolist()
     np.testing.assert_allclose(labelled["size"], frame["size"])
     assert main([*words, "--keep", "keys"]) == 2
@@ -172,4 +172,4 @@ def test_predictions_can_carry_columns_of_the_input(stored, tmp_path, capsys):
     assert main([*words, "--keep", "key"]) == 0
     empty = pd.read_csv(output)
     assert empty.empty
-    assert list(empty.columns) == ["key", "label", "score"]
+    assert list(empty.columns) == ["key", "label", "score", "threshold"]

@@ -59,7 +59,8 @@ def test_the_command_takes_costs(tmp_path, capsys):
     path, output = tmp_path / "shop.csv", tmp_path / "out"
     mixed().to_csv(path, index=False)
     words = ["compare", str(path), "--target", "left", "--methods", "logistic"]
-    words += ["--folds", "2", "--jobs", "1", "--quiet", "--output", str(output)]
+    words += ["--folds", "2", "--jobs", "1", "--quiet", "--no-explain"]
+    words += ["--output", str(output)]
     assert main([*words, "--cost", "fp=1,fn=5"]) == 0
     assert "at a cost of" in capsys.readouterr().out
     assert '"cost": [' in (output / "report.html").read_text(encoding="utf-8")

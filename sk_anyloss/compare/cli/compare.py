@@ -62,6 +62,9 @@ def _print_list() -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    for option in ("calibrate", "onnx"):
+        if getattr(options, option) and not options.save:
+            raise ValueError(f"--{option} is for a stored model; name it with --save.")
     methods = options.methods
     if methods not in (None, "all"):
         methods = split_names(methods)
@@ -113,7 +116,14 @@ def _compare(options: argparse.Namespace) -> None:
     if options.save:
         title, n = get_method(found.winner).title, len(tables[0].y)
         print(f"Fitting {title} on all {n:,} samples ...", flush=True)
-        print(f"Model: {found.save(output / options.save)}")
+        path = found.save(
+            output / options.save,
+            calibrate=options.calibrate,
+            onnx=options.onnx,
+        )
+        print(f"Model: {path}")
+        if options.onnx:
+            print(f"ONNX: {path.with_suffix('.onnx')}")
 
 
 def chosen_metric(metric: str | None, cost: str | None) -> str | Metric:

@@ -200,4 +200,12 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="fit the winner on all samples and store it under this name in the output "
         "folder",
     )  # fmt: skip
+    add(
+        "--calibrate", action="store_true",
+        help="let the stored model of two classes also give calibrated probabilities",
+    )  # fmt: skip
+    add(
+        "--onnx", action="store_true",
+        help="also write the stored model as ONNX, verified in onnxruntime",
+    )  # fmt: skip
     add("--quiet", action="store_true", help="show no progress bar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
@@ -63,6 +64,15 @@ class Facts:
         one, or more than two.
     versions : dict of str to str
         Versions of the packages that the model was stored with.
+    data : dict of str to str
+        Name, number of samples and fingerprint of the data that it was fitted on, and
+        the metric.
+    threshold : float or None
+        Score from which on the positive one of two classes is predicted, if it is
+        known.
+    calibration : dict of str to list of float
+        Ascending ``scores`` and their calibrated ``probabilities``, if that was asked
+        for.
     format : int
         Number of the file format.
 
@@ -78,6 +88,9 @@ class Facts:
     numbers: list[str]
     classes: list[str]
     versions: dict[str, str] = field(default_factory=installed_versions)
+    data: dict[str, str] = field(default_factory=dict)
+    threshold: float | None = None
+    calibration: dict[str, list[float]] = field(default_factory=dict)
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -107,6 +120,8 @@ class Facts:
                 f"its format is {stored.get('format')!r}, and this version of "
                 f"sk_anyloss reads format {FORMAT}; {remedy}"
             )
+        # Files of earlier versions lack these.
+        stored = {"data": {}, "threshold": None, "calibration": {}, **stored}
         for name, kind in cls.__annotations__.items():
             value = stored.get(name)
             right = {
@@ -117,6 +132,8 @@ class Facts:
                 and len(set(value)) == len(value),
                 "dict[str, str]": isinstance(value, dict)
                 and all(isinstance(part, str) for part in value.values()),
+                "float | None": value is None or _is_number(value),
+                "dict[str, list[float]]": _is_calibration(value),
             }[kind]
             if not right:
                 raise ModelFileError(
@@ -152,3 +169,25 @@ class Facts:
 
 def _major(number: str) -> str:
     return number.partition(".")[0]
+
+
+def _is_number(value: object) -> bool:
+    is_real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_real and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_calibration(value: object) -> bool:
+    """Whether nothing, or ascending scores with as many probabilities."""
+    if value == {}:
+        return True
+    if not isinstance(value, dict) or set(value) != {"scores", "probabilities"}:
+        return False
+    scores, probabilities = value["scores"], value["probabilities"]
+    if not isinstance(scores, list) or not isinstance(probabilities, list):
+        return False
+    return (
+        0 < len(scores) == len(probabilities)
+        and all(map(_is_number, [*scores, *probabilities]))
+        and scores == sorted(scores)
+        and all(0 <= part <= 1 for part in probabilities)
+    )

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 from sk_anyloss.compare.errors import TableError
-from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.model_file import (
     MAX_BYTES,
     Facts,
@@ -20,14 +19,23 @@ from sk_anyloss.compare.model_file import (
     dumps,
     loads,
 )
-from sk_anyloss.compare.recommendation import describe_effect
-from sk_anyloss.compare.report.classes import shown_classes
-from sk_anyloss.compare.report.page import versions
+from sk_anyloss.compare.model_file.card import model_card
+from sk_anyloss.compare.model_file.outputs import (
+    apply_calibration,
+    calibration_of,
+    decision_threshold,
+)
+from sk_anyloss.compare.onnx_file.export import to_onnx, verify_onnx
 from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
-from sk_anyloss.compare.tables.table import Features, as_frame, to_numbers
+from sk_anyloss.compare.tables.table import (
+    Features,
+    as_frame,
+    needs_encoder,
+    to_numbers,
+)
 from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
@@ -36,7 +44,14 @@ if TYPE_CHECKING:
 __all__ = ["apply_model", "load", "load_model", "predict", "save"]
 
 
-def save(comparison: Results, path: str | Path, method: str | None = None) -> Path:
+def save(
+    comparison: Results,
+    path: str | Path,
+    method: str | None = None,
+    *,
+    calibrate: bool = False,
+    onnx: bool = False,
+) -> Path:
     """Fit a method on all samples and store it with its preprocessing and a model card.
 
     Parameters
@@ -47,11 +62,17 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
         The model file; ``.skops`` is appended if it is missing.
     method : str, default=None
         Name of a compared method; the winner by default.
+    calibrate : bool, default=False
+        Whether predictions also have a probability, calibrated on the held-out scores
+        of the comparison.
+    onnx : bool, default=False
+        Whether the model is also written as ONNX, verified in onnxruntime.
 
     Returns
     -------
     path : Path
-        The model file; the model card is beside it, with the suffix ``.md``.
+        The model file; the model card is beside it, with the suffix ``.md``, and the
+        model as ONNX with the suffix ``.onnx``.
     """
     if len(comparison.tables) != 1:
         raise ValueError(
@@ -60,27 +81,44 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
     (table,) = comparison.tables
     method = comparison.check_compared(method or comparison.winner)
     seed = int(comparison.settings.get("seed", 0))
+    calibration = calibration_of(comparison, method) if calibrate else {}
     model = fit_method(table, method, comparison.metric, seed)
     frame = as_frame(table.X)
+    plain = replace_parts(to_plain(model), strip_training_parts)
+    X = table.X if needs_encoder(table.X) else to_numbers(table.X)
     facts = Facts(
         method=method,
         columns=[str(name) for name in frame.columns],
         numbers=[str(n) for n in frame.select_dtypes("number").columns],
         classes=[str(label) for label in table.classes],
+        data={
+            "name": table.name,
+            "samples": str(len(table.y)),
+            "fingerprint": table.fingerprint(),
+            "metric": comparison.metric_title,
+        },
+        threshold=decision_threshold(plain, X) if table.n_classes == 2 else None,
+        calibration=calibration,
     )
     path = Path(path)
     path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
     try:
-        content = dumps(facts, replace_parts(to_plain(model), _strip_training_parts))
+        content = dumps(facts, plain)
     except ModelFileError as error:
         raise TableError(
             f"The model of {method!r} cannot be stored: {error}; save another method, "
             "or fit this one in Python and store it with joblib."
         ) from error
+    others = {".md": model_card(comparison, method, facts, path.name).encode()}
+    if onnx:
+        converted = to_onnx(plain, facts.columns, facts.classes)
+        verify_onnx(converted, plain, X)
+        others[".onnx"] = converted.SerializeToString()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, content)
-        write(path.with_suffix(".md"), _model_card(comparison, method).encode())
+        for suffix, text in others.items():
+            write(path.with_suffix(suffix), text)
     except OSError as error:
         raise TableError(
             f"The model cannot be written to {str(path)!r}: {error.strerror}."
@@ -88,7 +126,7 @@ def save(comparison: Results, path: str | Path, method: str | None = None) -> Pa
     return path
 
 
-def _strip_training_parts(part: object) -> object:
+def strip_training_parts(part: object) -> object:
     """Replace what only a fit needs, which can hold training samples."""
     if isinstance(part, SamplerMixin):
         return "passthrough"
@@ -159,7 +197,10 @@ def load_model(path: str | Path) -> LabelledClassifier:
     ['benign', 'benign']
     """
     facts, model = load(path)
-    return LabelledClassifier(model, facts.classes, facts.columns, is_fitted=True)
+    return LabelledClassifier(
+        model, facts.classes, facts.columns, is_fitted=True,
+        calibration=facts.calibration,
+    )  # fmt: skip
 
 
 def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -176,8 +217,9 @@ def predict(path: str | Path, frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     predicted : DataFrame
-        One row per sample: ``label``, and ``score`` of the positive class, or
-        ``score[<class>]`` of each of more than two classes.
+        One row per sample: ``label``, and ``score`` of the positive class with the
+        ``threshold`` from which on it is predicted, or ``score[<class>]`` of each of
+        more than two classes; ``probability`` if the model was calibrated.
     """
     return apply_model(*load(path), frame, str(path))
 
@@ -221,6 +263,7 @@ def apply_model(
     is_binary = len(facts.classes) == 2
     names = ["score"] if is_binary else [f"score[{label}]" for label in facts.classes]
     if samples.empty:
+        names += _extra_columns(facts, np.empty(0))
         return pd.DataFrame({name: [] for name in ("label", *names)}, dtype=object)
     try:
         X: Features = samples
@@ -238,47 +281,15 @@ def apply_model(
             f"The model {name!r} cannot be applied to these samples: {why}"
         ) from error
     columns = scores[:, 1:] if is_binary else scores
-    return pd.DataFrame({"label": labels, **dict(zip(names, columns.T, strict=True))})
+    found = {"label": labels, **dict(zip(names, columns.T, strict=True))}
+    return pd.DataFrame({**found, **_extra_columns(facts, scores[:, -1])})
 
 
-def _model_card(comparison: Results, method: str) -> str:
-    (table,) = comparison.tables
-    row = comparison.table.loc[method]
-    scores = "\n".join(
-        f"| {name} | {row.get(name, row['mean']):.3f} |" for name in comparison.metrics
-    )
-    packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
-    settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
-    task = f"`{table.positive}` (positive) against `{table.negative}`"
-    if table.n_classes > 2:
-        shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
-        more = " and others" if len(shown) < table.n_classes else ""
-        task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
-    found = comparison.recommendation()
-    effect = f"{describe_effect(comparison, method, table.name)}.\n"
-    if found is not None:
-        # The sentence holds the effect of the method that it is about.
-        effect = f"{found}" if found.method == method else f"{effect}{found}"
-    return f"""# Model card: {get_method(method).title}
-
-Classifies {task}.
-Fitted on all samples of {table.describe()}.
-
-Selected by {comparison.metric_title} in cross-validation:
-{row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
-{effect}
-
-| metric | mean over the folds |
-|---|---|
-{scores}
-
-Its scores rank the samples; they are not calibrated probabilities.
-
-## Settings
-
-{settings}
-
-## Versions
-
-{packages}
-"""
+def _extra_columns(facts: Facts, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """Threshold and calibrated probability, where a model has them."""
+    found = {}
+    if facts.threshold is not None:
+        found["threshold"] = np.full(len(scores), facts.threshold)
+    if facts.calibration:
+        found["probability"] = apply_calibration(facts.calibration, scores)
+    return found

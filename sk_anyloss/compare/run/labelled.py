@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.model_file.outputs import Calibration, apply_calibration
 from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.tables.labels import Label, as_labels
 from sk_anyloss.compare.tables.table import to_numbers
@@ -31,6 +32,9 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         Names of the features; the columns of a DataFrame are selected by them.
     is_fitted : bool, default=False
         Whether ``model`` is fitted.
+    calibration : dict, default=None
+        Scores of two classes and their calibrated probabilities, which
+        ``predict_proba`` then gives.
 
     Attributes
     ----------
@@ -53,11 +57,13 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         classes: Sequence[Label],
         columns: Sequence[str] | None = None,
         is_fitted: bool = False,
+        calibration: Calibration | None = None,
     ) -> None:
         self.model = model
         self.classes = classes
         self.columns = columns
         self.is_fitted = is_fitted
+        self.calibration = calibration
 
     @property
     def classes_(self) -> np.ndarray:
@@ -125,11 +131,15 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, C)
-            They rank samples; they are not calibrated.
+            They rank samples; they are probabilities only with a calibration.
         """
         model, samples = self._fitted(), self._select(X)
         with named_categories(model, samples):
-            return np.asarray(model.predict_proba(samples), dtype=float)
+            scores = np.asarray(model.predict_proba(samples), dtype=float)
+        if not self.calibration:
+            return scores
+        probability = apply_calibration(self.calibration, scores[:, 1])
+        return np.stack([1 - probability, probability], axis=1)
 
     def _fitted(self) -> BaseEstimator:
         if hasattr(self, "model_"):

@@ -1,0 +1,108 @@
+"""The model card: what a stored model is for, how good it is, and how to use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sk_anyloss.compare.errors import quote_some
+from sk_anyloss.compare.methods.registry import get_method
+from sk_anyloss.compare.model_file.facts import Facts
+from sk_anyloss.compare.recommendation import describe_effect
+from sk_anyloss.compare.report.classes import shown_classes
+from sk_anyloss.compare.report.page import versions
+
+if TYPE_CHECKING:
+    from sk_anyloss.compare.results import Results
+
+__all__ = ["model_card"]
+
+
+def model_card(comparison: Results, method: str, facts: Facts, name: str) -> str:
+    """The model card of a stored model, in Markdown.
+
+    Parameters
+    ----------
+    comparison : Results
+        Results on one data set.
+    method : str
+        Name of the method.
+    facts : Facts
+        What the model file says of the model.
+    name : str
+        Name of the model file.
+
+    Returns
+    -------
+    card : str
+        Task, effect, scores, checks, how to load it, settings and versions.
+    """
+    (table,) = comparison.tables
+    row = comparison.table.loc[method]
+    scores = "\n".join(
+        f"| {name} | {row.get(name, row['mean']):.3f} |" for name in comparison.metrics
+    )
+    packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
+    settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
+    task = f"`{table.positive}` (positive) against `{table.negative}`"
+    if table.n_classes > 2:
+        shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
+        more = " and others" if len(shown) < table.n_classes else ""
+        task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
+    found = comparison.recommendation()
+    effect = f"{describe_effect(comparison, method, table.name)}.\n"
+    if found is not None:
+        # The sentence holds the effect of the method that it is about.
+        effect = f"{found}" if found.method == method else f"{effect}{found}"
+    threshold = calibrated = ""
+    if facts.threshold is not None:
+        threshold = (
+            f"It predicts {table.positive} from a score of {facts.threshold:.6g} on. "
+        )
+    if facts.calibration:
+        calibrated = (
+            "Beside its scores it gives probabilities, calibrated on the held-out "
+            "scores of the comparison."
+        )
+    else:
+        calibrated = (
+            "Its scores rank the samples; they are not calibrated probabilities."
+        )
+    warnings = comparison.warnings()
+    checks = "\n".join(f"- {text}" for text in warnings) or "No check found anything."
+    columns = quote_some(facts.columns, most=20)
+    return f"""# Model card: {get_method(method).title}
+
+Classifies {task}.
+Fitted on all samples of {table.describe()}.
+
+Selected by {comparison.metric_title} in cross-validation:
+{row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
+{effect}
+
+| metric | mean over the folds |
+|---|---|
+{scores}
+
+{threshold}{calibrated}
+
+## Checks
+
+{checks}
+
+## Use
+
+    from sk_anyloss.compare import load_model
+    model = load_model({name!r})
+    model.predict(frame)
+
+The frame has the columns {columns}.
+The data had the fingerprint `{facts.data["fingerprint"]}`.
+
+## Settings
+
+{settings}
+
+## Versions
+
+{packages}
+"""

@@ -1,0 +1,1 @@
+"""Stored models as ONNX: preprocessing, classifier and decision in one graph."""

@@ -1,0 +1,129 @@
+"""Stored models as ONNX, in onnxruntime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sk_anyloss.compare import TableError, load_model, make_table
+from sk_anyloss.compare.cli.main import main
+from sk_anyloss.compare.model_file.saved import predict, strip_training_parts
+from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.plain import replace_parts, to_plain
+from tests.compare.samples import X, Y, mixed
+
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("skl2onnx")
+
+from sk_anyloss.compare.onnx_file.export import to_onnx, verify_onnx  # noqa: E402
+
+COLUMNS = [f"x{i}" for i in range(X.shape[1])]
+#: ONNX takes single precision.
+SINGLE = X.astype(np.float32).astype(float)
+SINGLE[::7, 2] = np.nan
+
+
+def run(model, inputs):
+    content = model if isinstance(model, str) else model.SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    return session.run(["label", "scores"], inputs)
+
+
+def convert(method, y, metric="f1"):
+    """A fitted model, and the same as ONNX."""
+    table = make_table(SINGLE, y)
+    fitted = to_plain(fit_method(table, method, metric))
+    model = replace_parts(fitted, strip_training_parts)
+    labels = [str(label) for label in table.classes]
+    return model, np.array(labels), to_onnx(model, COLUMNS, labels)
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["anyloss", "bce_smote", "logistic_threshold", "histgb", "balanced_forest"],
+)
+def test_labels_and_scores_are_those_of_the_model(method):
+    model, names, converted = convert(method, np.where(Y, "yes", "no"))
+    labels, scores = run(converted, {"X": SINGLE.astype(np.float32)})
+    np.testing.assert_allclose(scores, model.predict_proba(SINGLE), atol=1e-5)
+    assert labels.tolist() == names[model.predict(SINGLE)].tolist()
+
+
+def test_several_classes_have_a_score_each():
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
+    for method in ("anyloss", "logistic"):
+        model, names, converted = convert(method, y, "f1_macro")
+        labels, scores = run(converted, {"X": SINGLE.astype(np.float32)})
+        np.testing.assert_allclose(scores, model.predict_proba(SINGLE), atol=1e-5)
+        assert labels.tolist() == names[model.predict(SINGLE)].tolist()
+
+
+@pytest.mark.parametrize("activation", ["gelu", "silu", "tanh", "leaky_relu"])
+def test_networks_with_bins_norms_and_any_activation(activation):
+    from sk_anyloss import AnyLossClassifier
+    from sk_anyloss.compare import register_method, unregister_method
+
+    register_method(
+        "ours",
+        lambda metric, seed: AnyLossClassifier(
+            metric, hidden=(6, 4), activation=activation, batch_norm=True,
+            n_bins=4, max_epochs=3, random_state=seed,
+        ),
+    )  # fmt: skip
+    try:
+        model, _, converted = convert("ours", Y)
+    finally:
+        unregister_method("ours")
+    assert verify_onnx(converted, model, SINGLE) < 1e-5
+
+
+def test_the_command_writes_a_model_with_categories(tmp_path, capsys):
+    frame = mixed().drop(columns="bought")
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    words = ["compare", str(tmp_path / "shop.csv"), "--target", "left", "--folds", "2"]
+    words += ["--methods", "logistic_balanced", "--jobs", "1", "--quiet"]
+    words += ["--no-explain", "--output", str(tmp_path), "--save", "m"]
+    assert main([*words, "--onnx", "--calibrate"]) == 0
+    assert f"ONNX: {tmp_path / 'm.onnx'}" in capsys.readouterr().out
+    inputs = {
+        "size": frame[["size"]].to_numpy(np.float32),
+        "gaps": frame[["gaps"]].to_numpy(np.float32),
+        "colour": frame[["colour"]].fillna("").to_numpy(object),
+    }
+    labels, scores = run(str(tmp_path / "m.onnx"), inputs)
+    expected = predict(tmp_path / "m", frame)
+    assert list(expected) == ["label", "score", "threshold", "probability"]
+    np.testing.assert_allclose(scores[:, 1], expected["score"], atol=1e-5)
+    assert labels.tolist() == expected["label"].tolist()
+    # Class weights inflate the scores; calibrated ones have the mean of the labels.
+    share = (frame["left"] == "yes").mean()
+    assert abs(expected["probability"].mean() - share) < 0.05
+    assert abs(expected["score"].mean() - share) > 0.05
+    proba = load_model(tmp_path / "m").predict_proba(frame)
+    np.testing.assert_allclose(proba[:, 1], expected["probability"])
+    card = (tmp_path / "m.md").read_text(encoding="utf-8")
+    for text in (
+        "load_model('m.skops')",
+        "fingerprint",
+        "calibrated on",
+        "score of 0.5",
+    ):
+        assert text in card
+
+
+def test_what_has_no_onnx_form_is_refused(tmp_path, capsys):
+    table = make_table(mixed().drop(columns="left"), mixed()["left"])
+    model = fit_method(table, "logistic", "f1")
+    with pytest.raises(TableError, match="'bought' is encoded by DatetimeEncoder"):
+        to_onnx(model, list(table.X.columns), ["no", "yes"])
+    assert main(["compare", "--onnx"]) == 2
+    assert (
+        "--onnx is for a stored model; name it with --save." in capsys.readouterr().err
+    )
+
+
+def test_a_model_that_differs_in_onnx_is_refused():
+    model, _, converted = convert("logistic", Y)
+    model.named_steps["classifier"].steps[-1][1].intercept_ += 0.01
+    with pytest.raises(TableError, match=r"differs by 0\.00\d+ in a score"):
+        verify_onnx(converted, model, SINGLE)
