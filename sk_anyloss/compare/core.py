@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 import sk_anyloss
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import describe_folds, make_splits
+from sk_anyloss.compare.methods.own import OwnMethod
 from sk_anyloss.compare.metrics import check_metric, metric_for_classes
 from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS, CURVES
@@ -44,7 +45,7 @@ def compare(
     y: ArrayLike,
     metric: str | Metric = "f1",
     *,
-    methods: Sequence[str] | str | None = None,
+    methods: Sequence[str | OwnMethod] | str | None = None,
     positive: Label | None = None,
     groups: str | ArrayLike | None = None,
     time: str | ArrayLike | None = None,
@@ -66,8 +67,9 @@ def compare(
         The metric to compare by, for which methods are trained or tuned where they
         can be. With more than two classes, a metric of two means its macro average:
         ``'f1'`` means ``'f1_macro'``.
-    methods : sequence of str or 'all', default=None
-        Names from :func:`sk_anyloss.compare.method_names`; those of
+    methods : sequence of str or estimators, or 'all', default=None
+        Names from :func:`sk_anyloss.compare.method_names`, classifiers of your own, or
+        pairs of a title and a classifier; those of
         :func:`sk_anyloss.compare.default_methods` by default.
     positive : label, default=None
         Label of the positive class, against all others; by default the rarer of two,
@@ -118,7 +120,7 @@ def compare_tables(
     tables: Sequence[Table],
     metric: str | Metric = "f1",
     *,
-    methods: Sequence[str] | str | None = None,
+    methods: Sequence[str | OwnMethod] | str | None = None,
     folds: int = 10,
     repeats: int = 1,
     seed: int = 0,
@@ -139,8 +141,9 @@ def compare_tables(
     metric : str or callable, default='f1'
         The metric to compare by. If a table has more than two classes, a metric of two
         means its macro average, on all tables.
-    methods : sequence of str or 'all', default=None
-        Names of methods; those of :func:`default_methods` by default.
+    methods : sequence of str or estimators, or 'all', default=None
+        Names of methods or classifiers of your own; those of :func:`default_methods`
+        by default.
     folds : int, default=10
         Number of stratified folds.
     repeats : int, default=1

@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 
+from sk_anyloss.compare.methods.own import OwnMethod, register_estimator
 from sk_anyloss.compare.methods.registry import (
     default_methods,
     get_method,
@@ -90,12 +91,14 @@ def _is_nonnegative(value: object) -> bool:
     return isinstance(value, numbers.Real) and float(value) >= 0
 
 
-def check_methods(methods: Sequence[str] | str | None, n_classes: int = 2) -> list[str]:
+def check_methods(
+    methods: Sequence[str | OwnMethod] | str | None, n_classes: int = 2
+) -> list[str]:
     """Distinct names of registered methods for a number of classes.
 
     Parameters
     ----------
-    methods : sequence of str, 'all' or None
+    methods : sequence of str or estimators, 'all' or None
         As for :func:`compare_tables`.
     n_classes : int, default=2
         Number of classes. With more than two, methods that tune a threshold are
@@ -118,7 +121,8 @@ def check_methods(methods: Sequence[str] | str | None, n_classes: int = 2) -> li
     if methods == "all":
         every = method_names()
         return [name for name in every if method_for_classes(name, n_classes) == name]
-    names = [methods] if isinstance(methods, str) else list(methods)
+    given = [methods] if isinstance(methods, str) else list(methods)
+    names = [m if isinstance(m, str) else register_estimator(m) for m in given]
     if not names:
         raise ValueError("There is no method to compare; name at least one.")
     checked: dict[str, None] = {}

@@ -201,7 +201,16 @@ def test_names_in_another_spelling_have_a_hint(tmp_path, capsys, words, hint):
 
 def test_every_table_has_an_output_folder_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["--target", "left", "--methods", "logistic", "--folds", "2", "--quiet"]
+    words = [
+        "--target",
+        "left",
+        "--methods",
+        "logistic",
+        "--folds",
+        "2",
+        "--quiet",
+        "--no-explain",
+    ]
     for name in ("shop", "other shop"):
         mixed().to_csv(f"{name}.csv", index=False)
         assert main(["compare", f"{name}.csv", "--jobs", "1", *words]) == 0

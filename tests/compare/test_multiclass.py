@@ -207,7 +207,7 @@ def test_the_command_its_report_and_its_model(tmp_path, capsys):
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame.assign(y=Y).to_csv(path, index=False)
     words = f"compare {path} --target y --metric f1 --methods logistic,logistic_smote "
-    words += f"--folds 3 --jobs 1 --quiet --output {output} --save model"
+    words += f"--folds 3 --jobs 1 --quiet --no-explain --output {output} --save model"
     assert main(words.split()) == 0
     printed = capsys.readouterr().out
     assert "data: 150 rows, 5 columns, 3 classes of" in printed

@@ -6,11 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier as ExtraTrees
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
 from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
-from sk_anyloss.compare import compare, compare_tables, load_model, make_table
+from sk_anyloss.compare import (
+    compare,
+    compare_tables,
+    load_model,
+    make_table,
+    unregister_method,
+)
 from sk_anyloss.compare.cli.main import main
 from sk_anyloss.compare.run.models import fit_method
 from tests.compare.samples import X, Y, mixed
@@ -173,3 +181,22 @@ def test_predictions_can_carry_columns_of_the_input(stored, tmp_path, capsys):
     empty = pd.read_csv(output)
     assert empty.empty
     assert list(empty.columns) == ["key", "label", "score", "threshold"]
+
+
+def test_own_estimators_are_compared_under_their_names(tmp_path):
+    mine = [GaussianNB(), GaussianNB(var_smoothing=0.1), ("trees", ExtraTrees(5))]
+    found = compare(X, Y, methods=["logistic", *mine], folds=2, output=tmp_path)
+    titles = ["logistic", "GaussianNB()", "GaussianNB(var_smoothing=0.1)", "trees"]
+    assert [found.table.loc[name, "title"] for name in found.methods] == titles
+    # Other parameters are another method, whose folds are not those of the first.
+    again = compare(X, Y, methods=[GaussianNB()], folds=2, output=tmp_path)
+    assert again.methods[0] == found.methods[1]
+    # Estimators without a seed get that of the comparison.
+    trees = found.methods[3]
+    assert found.best_estimator(trees).predict(X).tolist() == (
+        found.best_estimator(trees).predict(X).tolist()
+    )
+    with pytest.raises(ValueError, match="names, classifiers or"):
+        compare(X, Y, methods=[GaussianNB], folds=2)
+    for name in found.methods[1:]:
+        unregister_method(name)

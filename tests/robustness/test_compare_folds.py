@@ -169,7 +169,7 @@ def words(tmp_path):
         table.to_csv(tmp_path / "data.csv", index=False)
         return [
             "compare", tmp_path / "data.csv", "--target", "y", "--folds", 3, "--jobs",
-            1, "--methods", "logistic_balanced", "--quiet", "--output",
+            1, "--methods", "logistic_balanced", "--quiet", "--no-explain", "--output",
             tmp_path / "out", *more,
         ]  # fmt: skip
 

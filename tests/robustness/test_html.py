@@ -111,6 +111,7 @@ def test_names_of_files_are_no_formulas(command, tmp_path, start):
         "--jobs",
         "1",
         "--quiet",
+        "--no-explain",
         "--output",
         tmp_path / "o",
     )

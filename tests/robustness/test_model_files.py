@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import sk_anyloss.__main__
-import sk_anyloss.compare
+from sk_anyloss.compare import compare_tables, read_table
 
 N_SAMPLES = 60
 WORDS = np.array(["red", "green", "blue", "grey", "pink", "black", "white"])
@@ -27,14 +26,11 @@ def samples(n=N_SAMPLES):
     return frame, np.where(positive, "yes", "no")
 
 
-def store(command, folder, data, method, *more):
+def store(folder, data, method, **options):
     """Compare one method, store it, and return the file."""
-    ended = command(
-        "compare", data, "--target", "y", "--methods", method, "--folds", 2,
-        "--jobs", 1, "--quiet", "--output", folder / "out", "--save", "m", *more,
-    )  # fmt: skip
-    assert ended.code == 0, ended.err
-    return folder / "out" / "m.skops"
+    table = read_table(data, "y", **options)
+    found = compare_tables([table], methods=[method], folds=2, output=folder / "out")
+    return found.save(folder / "out" / "m")
 
 
 def write_csv(folder):
@@ -50,10 +46,7 @@ def honest(tmp_path_factory):
     folder = tmp_path_factory.mktemp("honest")
     found = {"data": write_csv(folder)}
     for method in ("logistic_balanced", "histgb", "balanced_forest"):
-        words = f"compare {found['data']} --target y --methods {method} --folds 2"
-        words += f" --jobs 1 --quiet --output {folder / method} --save m"
-        assert sk_anyloss.__main__.main(words.split()) == 0
-        found[method] = folder / method / "m.skops"
+        found[method] = store(folder / method, found["data"], method)
     return found
 
 
@@ -455,7 +448,7 @@ def test_another_minor_version_is_told_of(honest, command, tmp_path):
     write_members(tmp_path / "m.skops", members)
     ended = command("predict", tmp_path / "m.skops", honest["data"])
     assert ended.code == 0
-    assert ended.out.startswith("label,score\n")
+    assert ended.out.startswith("label,score,threshold\n")
     assert f"scikit-learn {major}.999.0" in ended.err
     assert len(ended.err.splitlines()) == 1
 
@@ -565,7 +558,7 @@ def test_switches_and_sizes_that_no_honest_model_has(
     members = members_of(honest[method])
     schema = json.loads(members["schema.json"])
     if class_name == "TfidfVectorizer":
-        path = store(command, tmp_path, write_text(tmp_path), method)
+        path = store(tmp_path, write_text(tmp_path), method)
         members = members_of(path)
         schema = json.loads(members["schema.json"])
     tamper(members, schema, class_name)

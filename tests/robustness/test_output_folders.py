@@ -34,7 +34,8 @@ def words(tmp_path):
     path = save_csv(tmp_path / "data.csv")
     return [
         "compare", path, "--target", "y", "--methods", "logistic_balanced",
-        "--folds", 3, "--jobs", 1, "--quiet", "--output", tmp_path / "out",
+        "--folds", 3, "--jobs", 1, "--quiet", "--no-explain",
+        "--output", tmp_path / "out",
     ]  # fmt: skip
 
 

@@ -12,12 +12,12 @@ import pytest
 from tests.robustness.test_model_files import N_SAMPLES, samples, store, write_csv
 
 
-@pytest.fixture
-def stored(command, tmp_path_factory):
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
     """A stored model and the data it was fitted on."""
     folder = tmp_path_factory.mktemp("stored")
     data = write_csv(folder)
-    return store(command, folder, data, "logistic_balanced"), data
+    return store(folder, data, "logistic_balanced"), data
 
 
 def _run(words, **environment):
@@ -58,10 +58,10 @@ def test_new_data_without_a_sample(stored, command, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text("a,b,c\n")
     ended = command("predict", model, new)
-    assert (ended.code, ended.out, ended.err) == (0, "label,score\n", "")
+    assert (ended.code, ended.out, ended.err) == (0, "label,score,threshold\n", "")
     ended = command("predict", model, new, "--output", tmp_path / "out.csv")
     assert ended.code == 0
-    assert (tmp_path / "out.csv").read_text() == "label,score\n"
+    assert (tmp_path / "out.csv").read_text() == "label,score,threshold\n"
     new.write_text("")
     assert command("predict", model, new).says("new.csv")
 
@@ -73,7 +73,7 @@ def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
     y[0] = ""  # A number with a gap would be read as 1.0.
     frame.assign(y=y).to_csv(tmp_path / "data.csv", index=False)
     data = tmp_path / "data.csv"
-    path = store(command, tmp_path, data, "logistic_balanced", "--allow-missing-labels")
+    path = store(tmp_path, data, "logistic_balanced", allow_missing_labels=True)
     out = command("predict", path, data).out
     found = pd.read_csv(io.StringIO(out), dtype=str)["label"]
     assert len(found) == N_SAMPLES
@@ -81,12 +81,12 @@ def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
     assert (found == y)[1:].mean() > 0.7
 
 
-def test_a_terminal_that_cannot_show_a_label_and_one_that_is_closed(command, tmp_path):
+def test_a_terminal_that_cannot_show_a_label_and_one_that_is_closed(tmp_path):
     frame, y = samples()
     y = np.where(y == "yes", "café", "thé")
     data = tmp_path / "data.csv"
     frame.assign(y=y).to_csv(data, index=False)
-    path = store(command, tmp_path, data, "logistic_balanced")
+    path = store(tmp_path, data, "logistic_balanced")
     run = _run(["predict", path, data], PYTHONIOENCODING="ascii", LC_ALL="C")
     assert (run.returncode, run.stderr) == (0, b"")
     assert len(run.stdout.splitlines()) == N_SAMPLES + 1

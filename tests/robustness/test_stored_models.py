@@ -74,7 +74,7 @@ def test_the_trusted_names_are_those_that_models_need(tmp_path):
 
 @pytest.mark.parametrize("method", ["logistic_smote", "bce_smote_enn"])
 def test_a_stored_model_has_no_training_samples(method, command, tmp_path):
-    path = store(command, tmp_path, write_csv(tmp_path), method)
+    path = store(tmp_path, write_csv(tmp_path), method)
     for name, data in members_of(path).items():
         if name.endswith(".npy"):
             array = np.load(io.BytesIO(data))
@@ -102,7 +102,16 @@ def test_an_estimator_of_another_class_is_refused_when_it_is_stored(
 ):
     own_method(OwnClassifier())
     words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    words += [
+        "--folds",
+        2,
+        "--jobs",
+        1,
+        "--quiet",
+        "--no-explain",
+        "--output",
+        tmp_path / "out",
+    ]
     ended = command(*words, "--save", "m")
     assert ended.says("'own'", "OwnClassifier", "stored")
     assert not list((tmp_path / "out").glob("m.*"))
@@ -115,7 +124,16 @@ def test_the_final_fit_is_announced_and_its_warnings_are_shown(
 ):
     own_method(LogisticRegression(max_iter=1))
     words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    words += [
+        "--folds",
+        2,
+        "--jobs",
+        1,
+        "--quiet",
+        "--no-explain",
+        "--output",
+        tmp_path / "out",
+    ]
     ended = command(*words, "--save", "m")
     assert ended.code == 0
     assert ended.out.index("Fitting own on all 60 samples") < ended.out.index("Model:")
@@ -135,12 +153,21 @@ class Recorder(LogisticRegression):
 def test_the_final_fit_has_one_thread_as_the_folds_have(own_method, command, tmp_path):
     own_method(Recorder())
     words = ["compare", write_csv(tmp_path), "--target", "y", "--methods", "own"]
-    words += ["--folds", 2, "--jobs", 1, "--quiet", "--output", tmp_path / "out"]
+    words += [
+        "--folds",
+        2,
+        "--jobs",
+        1,
+        "--quiet",
+        "--no-explain",
+        "--output",
+        tmp_path / "out",
+    ]
     command(*words, "--save", "m")
     assert Recorder.threads == [1, 1, 1]
 
 
 def test_the_same_model_makes_the_same_file(command, tmp_path):
     data = write_csv(tmp_path)
-    paths = [store(command, tmp_path / str(i), data, "anyloss") for i in range(2)]
+    paths = [store(tmp_path / str(i), data, "anyloss") for i in range(2)]
     assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -10,7 +10,16 @@ from scipy import sparse
 
 from sk_anyloss.compare import compare
 
-FAST = ("--methods", "logistic_balanced", "--folds", "2", "--jobs", "1", "--quiet")
+FAST = (
+    "--methods",
+    "logistic_balanced",
+    "--folds",
+    "2",
+    "--jobs",
+    "1",
+    "--quiet",
+    "--no-explain",
+)
 N = 60
 
 
@@ -344,7 +353,7 @@ def test_labels_that_differ_in_spaces_only_are_one(command, tmp_path):
     pd.DataFrame({"a": rng.normal(size=80), "t": spaced}).to_csv(path, index=False)
     ended = command(
         "compare", path, "--target", "t", "--positive", "yes", "--folds", 2,
-        "--methods", "logistic_balanced", "--jobs", 1, "--quiet",
+        "--methods", "logistic_balanced", "--jobs", 1, "--quiet", "--no-explain",
         "--output", tmp_path / "out",
     )  # fmt: skip
     assert f"{(y == 'yes').sum()} " in ended.out
