@@ -258,7 +258,7 @@ def test_tables_never_share_a_file(command, words, tmp_path, one, other):
     out = tmp_path / "out"
     assert len({path.name.lower() for path in fold_files(out)}) == 6
     pictures = list((out / "pictures").iterdir())
-    assert len({path.name.lower() for path in pictures}) == 16
+    assert len({path.name.lower() for path in pictures}) == 24
     assert all(path.name.isascii() for path in [*fold_files(out), *pictures])
     assert results(out)["data"].nunique() == 2
 

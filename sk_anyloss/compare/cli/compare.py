@@ -110,7 +110,7 @@ def _compare(options: argparse.Namespace) -> None:
     # The only table has been described above.
     print(f"\n{format_results(found, headline=len(tables) > 1)}\n")
     if partial := found.partial():
-        print(f"{partial}\n")
+        print(f"Time was over. {partial}\n")
     page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
