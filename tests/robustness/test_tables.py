@@ -303,9 +303,9 @@ def test_dropped_columns_are_not_needed_by_the_stored_model(command, tmp_path):
     words = ["compare", path, "--target", "y", *FAST, "--output"]
     ended = command(*words, tmp_path / "ids")
     assert ended.code == 0, ended.err
-    assert "--drop customer" in ended.out
+    assert "--keep customer" in ended.out
     page = (tmp_path / "ids" / "report.html").read_text(encoding="utf-8")
-    assert "--drop customer" in page
+    assert "--keep customer" in page
     drop = ["--drop", "customer", "--drop", "a, b", "--save", "model"]
     ended = command(*words, tmp_path / "o", *drop)
     assert ended.code == 0, ended.err

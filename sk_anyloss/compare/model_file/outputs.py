@@ -53,7 +53,8 @@ def decision_threshold(model: BaseEstimator, X: Features) -> float | None:
     >>> from sk_anyloss.compare.model_file.outputs import decision_threshold
     >>> from sk_anyloss.compare.run.models import fit_method
     >>> table = built_in()
-    >>> decision_threshold(fit_method(table, "logistic", "f1"), table.X)
+    >>> X = table.X.to_numpy()  # As it is fitted where all columns are numbers.
+    >>> decision_threshold(fit_method(table, "logistic", "f1"), X)
     0.5
     """
     scores = np.asarray(model.predict_proba(X))[:, 1]

@@ -194,7 +194,7 @@ def load_model(path: str | Path) -> LabelledClassifier:
     >>> with TemporaryDirectory() as folder:
     ...     model = load_model(found.save(Path(folder) / "model"))
     >>> model.predict(table.X)[:2].tolist()
-    ['benign', 'benign']
+    ['malignant', 'malignant']
     """
     facts, model = load(path)
     return LabelledClassifier(

@@ -48,7 +48,7 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
     >>> found = compare_tables([table], methods=["logistic"], folds=2)
     >>> model = found.best_estimator()
     >>> model.predict(table.X)[:3].tolist(), model.classes_.tolist()
-    (['benign', 'benign', 'benign'], ['benign', 'malignant'])
+    (['malignant', 'malignant', 'malignant'], ['benign', 'malignant'])
     """
 
     def __init__(

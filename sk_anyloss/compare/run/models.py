@@ -111,7 +111,8 @@ def fit_method(
     >>> from sk_anyloss.compare import built_in
     >>> from sk_anyloss.compare.run.models import fit_method
     >>> table = built_in()
-    >>> fit_method(table, "logistic", "f1").predict(table.X).shape
+    >>> X = table.X.to_numpy()  # As it is fitted where all columns are numbers.
+    >>> fit_method(table, "logistic", "f1").predict(X).shape
     (393,)
     """
     model = make_tuned_model(table, method, metric, seed)

@@ -294,5 +294,7 @@ def looks_like_dates(values: pd.Series) -> bool:
     """
     if pd.api.types.is_numeric_dtype(values) or values.empty:
         return False
+    if isinstance(values.iloc[0], pd.Period):
+        return True
     first = pd.to_datetime(values.head(20), errors="coerce", format="mixed", utc=True)
     return bool(first.notna().all())
