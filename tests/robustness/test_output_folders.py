@@ -376,9 +376,12 @@ def test_an_interrupted_fit_is_no_finished_fold(words, tmp_path):
     register_method("endless", build)
     """
     with start(tmp_path, words, body) as process:
-        wait_until((tmp_path / "trains").exists, process)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        try:
+            wait_until((tmp_path / "trains").exists, process)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+        finally:
+            process.kill()  # It would train for ever.
         assert "Traceback" not in process.stderr.read()
     assert fold_files(tmp_path / "out") == []
 
