@@ -23,16 +23,9 @@ def _block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-#: Pages that a table of contents names and that may not be written yet.
-OPTIONAL = ("compare",)
-
-
-def _prepare(app: Sphinx, docname: str, source: list[str]) -> None:
+def _link_to_search(app: Sphinx, docname: str, source: list[str]) -> None:
     """Let links to search.md lead to guide/search: search.html is Sphinx's own page."""
     source[0] = source[0].replace("](search.md", "](/guide/search.md")
-    for name in OPTIONAL:
-        if not (Path(app.srcdir) / f"{name}.md").exists():
-            source[0] = source[0].replace(f"\n../{name}\n", "\n")
 
 
 def broken_links(site: Path) -> list[str]:
@@ -78,6 +71,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer of formulas, and use it."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.config.html_math_renderer = "mathml"
-    app.connect("source-read", _prepare)
+    app.connect("source-read", _link_to_search)
     app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
