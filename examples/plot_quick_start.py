@@ -18,7 +18,7 @@ from sk_anyloss import AnyLossClassifier
 from sk_anyloss.baselines import get_baseline
 
 X, y = make_classification(
-    600, 6, n_informative=4, weights=[0.9], class_sep=1.2, random_state=3
+    600, 6, n_informative=4, weights=[0.9], class_sep=1.2, random_state=0
 )
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 models = {
