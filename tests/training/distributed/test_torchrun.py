@@ -25,8 +25,7 @@ from skorch.callbacks import Callback
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 from tests.training.distributed import cases
 
-# Where gloo does not manage to connect, another restart tries again.
-torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=20))
+torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=60))
 rank = torch.distributed.get_rank()
 
 
@@ -47,11 +46,11 @@ torch.distributed.destroy_process_group()
 """
 
 
-def torchrun(folder, *args, max_restarts=0):
+def torchrun(folder, *args):
     (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node=2", f"--max-restarts={max_restarts}", "train.py"]
+    command += ["--nproc-per-node=2", "--max-restarts=0", "train.py"]
     return subprocess.run(
         [*command, *args],
         cwd=folder,
@@ -76,9 +75,12 @@ def assert_trained(folder):
                 np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-9)
 
 
-def test_an_elastic_restart_resumes_after_a_worker_was_killed(tmp_path):
-    # More than one restart, since gloo does not always connect.
-    done = torchrun(tmp_path, "kill", max_restarts=8)
+def test_a_job_resumes_after_a_worker_was_killed(tmp_path):
+    # A job of its own: within one job gloo does not always connect again.
+    died = torchrun(tmp_path, "kill")
+    assert died.returncode != 0
+    assert "exitcode: -9" in died.stderr  # It was, in epoch 3.
+    assert not (tmp_path / "found0.npz").exists()
+    done = torchrun(tmp_path, "kill")
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "exitcode: -9" in done.stderr  # It was, in epoch 3.
     assert_trained(tmp_path)
