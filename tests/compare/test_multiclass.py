@@ -288,7 +288,7 @@ def test_networks_with_an_output_for_each_class_are_applied_without_torch(n_netw
         for w, offset in zip(weights, offsets, strict=True)
     ]
     proba = np.average(members, axis=0, weights=plain.network_weights_)
-    np.testing.assert_allclose(plain.predict_proba(X), proba, rtol=1e-9)
+    np.testing.assert_allclose(plain.predict_proba(X), proba, rtol=1e-9, atol=1e-12)
     decided = LABELS[(np.log(proba) - plain.logit_threshold_).argmax(axis=1)]
     np.testing.assert_array_equal(plain.predict(X), decided)
     expected = f1_score(Y, decided, average="macro")

@@ -98,7 +98,9 @@ def test_a_dask_frame_is_read_by_partitions():
     model = AnyLossClassifier(batch_size=1.0, max_epochs=5, random_state=0)
     expected = copy.deepcopy(model).fit(X, frame["y"])
     found = model.fit(data)
-    np.testing.assert_allclose(found.loss_curve_, expected.loss_curve_, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.loss_curve_, expected.loss_curve_, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_array_equal(found.predict(data), expected.predict(X))
     frame.loc[140, "b"] = np.nan
     gaps = frames.from_pandas(frame, npartitions=4)
