@@ -208,8 +208,11 @@ class Layers:
         return mean
 
     def weigh(self, own: Tensor) -> Tensor:
-        """Total weight of a batch in all processes, given that of the own samples."""
-        if self.processes is None:
+        """Total weight of a batch in all processes, given that of the own samples.
+
+        It is for norms: without them, that of the own samples is all there is to know.
+        """
+        if self.processes is None or not any(layer.norm for layer in self.layers):
             return own
         whole = own.clone()
         self.processes.sum_(whole)

@@ -11,7 +11,7 @@ from torch.distributed import fsdp
 from torch.distributed.device_mesh import init_device_mesh
 
 from sk_anyloss.losses import BCE, AnyLoss, CrossEntropy
-from sk_anyloss.losses.distributed.processes import Processes
+from sk_anyloss.losses.distributed.processes import GATHERED, Processes
 from tests.losses.distributed import cases
 from tests.processes import run_in_processes
 
@@ -117,6 +117,26 @@ def test_the_group_says_over_which_processes_to_sum(tmp_path):
             assert found[name][0] == pytest.approx(value, abs=1e-12)
             own = gradient[rank - group.start]
             np.testing.assert_allclose(found[name][1], own, atol=1e-12)
+
+
+def _sums(rank, size):
+    processes = Processes()
+    found = []
+    for n in (3, GATHERED):  # Gathered, and reduced.
+        for dtype in (torch.float64, torch.int32):
+            own = (torch.arange(n) + rank).to(dtype)
+            found.append(processes.sum((own, own[:1])))
+            processes.sum_(own)
+            assert torch.equal(own, found[-1][0])
+    return found
+
+
+def test_short_and_long_messages_are_summed_alike(tmp_path):
+    for found in run_in_processes(2, _sums, folder=tmp_path):
+        for whole, first in found:
+            expected = 2 * torch.arange(len(whole)) + 1
+            torch.testing.assert_close(whole, expected.to(whole.dtype))
+            torch.testing.assert_close(first, whole[:1])
 
 
 def _mistakes(rank, size):

@@ -1,5 +1,7 @@
 """A net in several processes trains as in one."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,25 @@ def test_the_first_process_prints_and_writes_the_checkpoints(tmp_path):
     assert found[1] == 0
     assert (tmp_path / "0" / "params.pt").exists()
     assert not (tmp_path / "1" / "params.pt").exists()
+
+
+def _messages(rank, size):
+    """Number of messages of an epoch of 40 batches, less that of one of 3 batches."""
+    counts = []
+    for batch_size in (3, 40):
+        with (
+            patch.object(dist, "all_gather", wraps=dist.all_gather) as gathered,
+            patch.object(dist, "all_reduce", wraps=dist.all_reduce) as reduced,
+        ):
+            module = cases.mlp(batch_norm=False)
+            options = {"batch_size": batch_size, "max_epochs": 1, "module": module}
+            cases.build("closed form", **options).fit(*cases.samples()[:2])
+            counts.append(gathered.call_count + reduced.call_count)
+    return counts[0] - counts[1]
+
+
+def test_a_step_has_a_message_of_the_statistics_and_one_of_the_gradient(tmp_path):
+    assert run_in_processes(2, _messages, folder=tmp_path) == [2 * 37] * 2
 
 
 def _mistakes(rank, size):
