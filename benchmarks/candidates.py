@@ -31,7 +31,7 @@ from sk_anyloss import AnyLossClassifier, CosineDecay
 from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
-from sk_anyloss.metrics.scoring import evaluate_logits
+from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.trials import (

@@ -26,7 +26,8 @@ from tqdm import tqdm
 from benchmarks.datasets import load_dataset, outer_folds
 from sk_anyloss.estimators.folds import inner_cv
 from sk_anyloss.metrics.decision import log_odds
-from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits, metric_values
+from sk_anyloss.metrics.evaluation import evaluate_logits, metric_values
+from sk_anyloss.metrics.tuning import best_threshold
 
 METRICS = ("f1", "balanced_accuracy", "mcc")
 MODELS = {

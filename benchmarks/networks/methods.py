@@ -25,7 +25,7 @@ from sk_anyloss.losses import (
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steps import Cosine, Sigmoid
 from sk_anyloss.metrics import FBeta, get_metric
-from sk_anyloss.metrics.scoring import best_threshold
+from sk_anyloss.metrics.tuning import best_threshold
 
 __all__ = ["run_methods"]
 

@@ -21,7 +21,7 @@ from sk_anyloss import metric_score
 from sk_anyloss.losses import BCE, AnyLoss, Pairs, WeightedBCE
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steps import Sigmoid
-from sk_anyloss.metrics.scoring import best_threshold
+from sk_anyloss.metrics.tuning import best_threshold
 
 __all__ = ["run_trial"]
 

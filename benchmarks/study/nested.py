@@ -27,7 +27,7 @@ from benchmarks.study.scores import (
     confusion_counts,
 )
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.metrics.scoring import best_threshold
+from sk_anyloss.metrics.tuning import best_threshold
 
 NAME = "honest"  # Folder of the results; earlier ones are stored under this name.
 N_INNER_FOLDS = 3

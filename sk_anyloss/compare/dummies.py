@@ -11,8 +11,8 @@ import pandas as pd
 from sk_anyloss.compare.metrics import score_counts
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
-from sk_anyloss.metrics.scoring import evaluate_logits
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results

@@ -15,8 +15,8 @@ import numpy as np
 from sk_anyloss.compare.tables.labels import Label
 from sk_anyloss.metrics import Metric, get_metric, matrix_metric, metric_name
 from sk_anyloss.metrics.confusion import Counts
+from sk_anyloss.metrics.evaluation import evaluate, matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric_name
-from sk_anyloss.metrics.scoring import evaluate, matrix_values
 
 __all__ = [
     "AnyMetric",

@@ -21,9 +21,9 @@ from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.compare.verdict import Verdict, judge, judge_many
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.metrics.multiclass.averages import one_against_rest
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
-from sk_anyloss.metrics.scoring import evaluate_logits
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.explanation import Explanation

@@ -51,7 +51,8 @@ from sk_anyloss.metrics import AtLeast, Metric, depends_on_prevalence, metric_na
 from sk_anyloss.metrics.arithmetic import Count
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import best_threshold, evaluate_logits
+from sk_anyloss.metrics.evaluation import evaluate_logits
+from sk_anyloss.metrics.tuning import best_threshold
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.parquet import ParquetSource

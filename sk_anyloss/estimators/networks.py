@@ -20,7 +20,7 @@ from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.registry import LossLike, trains_on_metric
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import Step, get_step, step_names
-from sk_anyloss.metrics.differentiable import check_metric
+from sk_anyloss.metrics.derivatives.differentiable import check_metric
 from sk_anyloss.training.callbacks import EarlyStopping, SetLearningRate, StopOnScore
 from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, resolve_batch_size
 from sk_anyloss.training.data.dataset import Subset

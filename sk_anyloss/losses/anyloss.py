@@ -31,7 +31,7 @@ from sk_anyloss.metrics import Average, Metric, get_metric, metric_name
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.differentiable import (
+from sk_anyloss.metrics.derivatives.differentiable import (
     StackedMetrics,
     check_metric,
     differentiate,

@@ -16,7 +16,7 @@ from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
 from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
 from sk_anyloss.metrics.class_weights import ClassWeights, LabelWeights
-from sk_anyloss.metrics.differentiable import not_finite
+from sk_anyloss.metrics.derivatives.differentiable import not_finite
 from sk_anyloss.metrics.multiclass.gradients import (
     ValueAndGrad,
     differentiate_matrix,

@@ -21,7 +21,7 @@ from sk_anyloss.losses.precision import at_least_single, full_precision
 from sk_anyloss.metrics import Metric, ratio
 from sk_anyloss.metrics.class_weights import AnyWeights
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.differentiable import NotFiniteError
+from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.data.sparse import SparseStack, sparse_tensor
 from sk_anyloss.training.distributed.synchronization import sum_gradients

@@ -15,7 +15,7 @@ from skorch.utils import to_numpy
 from torch import Tensor, nn
 
 from sk_anyloss.metrics import metric_name
-from sk_anyloss.metrics.differentiable import NotFiniteError, not_finite
+from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError, not_finite
 from sk_anyloss.training.batch_steps import BatchSteps
 from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.iterator import Batches

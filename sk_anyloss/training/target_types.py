@@ -22,6 +22,7 @@ from sk_anyloss.metrics.confusion import Counts, confusion
 from sk_anyloss.metrics.constraints import AtLeast
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.decision import Decision
+from sk_anyloss.metrics.evaluation import evaluate_logits, evaluate_matrix
 from sk_anyloss.metrics.multiclass.lookup import (
     matrix_metric_name,
     refuse_function_of_labels,
@@ -29,12 +30,11 @@ from sk_anyloss.metrics.multiclass.lookup import (
 )
 from sk_anyloss.metrics.multiclass.two_classes import binary_metric
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
-from sk_anyloss.metrics.scoring import (
+from sk_anyloss.metrics.tuning import (
+    best_label_thresholds,
+    best_offsets,
     best_threshold,
-    evaluate_logits,
-    evaluate_matrix,
 )
-from sk_anyloss.metrics.tuning import best_label_thresholds, best_offsets
 
 #: A name, or a function of four counts or of a matrix, or an average over labels.
 AnyMetric: TypeAlias = Any

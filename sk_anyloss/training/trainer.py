@@ -22,7 +22,7 @@ from skorch.helper import predefined_split
 from torch import nn
 
 from sk_anyloss.metrics import Metric
-from sk_anyloss.metrics.differentiable import NotFiniteError
+from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError
 from sk_anyloss.training.callbacks import (
     EarlyStopping,
     QuietPrintLog,

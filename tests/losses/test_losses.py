@@ -22,7 +22,7 @@ from sk_anyloss.losses import (
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics import get_metric, metric_names
 from sk_anyloss.metrics.class_weights import ClassWeights
-from sk_anyloss.metrics.differentiable import check_metric
+from sk_anyloss.metrics.derivatives.differentiable import check_metric
 from tests.losses.losses_to_test import ALL_LOSSES, FAMILY, KINDS, OTHERS
 
 every_loss = pytest.mark.parametrize("loss", ALL_LOSSES, ids=str)

@@ -23,8 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
-from sk_anyloss.metrics.scoring import best_threshold
-from sk_anyloss.metrics.tuning import robust
+from sk_anyloss.metrics.tuning import best_threshold, robust
 from sk_anyloss.search.candidates import describe
 from tests.tolerances import SAME_MODEL
 

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from sk_anyloss import AnyLossNet
 from sk_anyloss.losses import BCE, AnyLoss, MulticlassAnyLoss
 from sk_anyloss.losses.steps import Sigmoid
-from sk_anyloss.metrics.differentiable import NotFiniteError
+from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError
 from sk_anyloss.training.callbacks import StopOnScore
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.binary import FBeta
 from sk_anyloss.metrics.derivatives import value_and_derivatives
-from sk_anyloss.metrics.differentiable import has_closed_form
+from sk_anyloss.metrics.derivatives.differentiable import has_closed_form
 from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import OfClass
 from sk_anyloss.metrics.multiclass.matrix import (

@@ -7,8 +7,9 @@ import numpy as np
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.curves import counts_at_every_score
+from sk_anyloss.metrics.evaluation import metric_values
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
-from sk_anyloss.metrics.scoring import best_threshold, metric_values
+from sk_anyloss.metrics.tuning.thresholds import best_threshold
 
 __all__ = ["best_label_thresholds"]
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sk_anyloss.metrics.arithmetic import Metric
+from sk_anyloss.metrics.evaluation import matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric
 from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
-from sk_anyloss.metrics.scoring import best_threshold, matrix_values
+from sk_anyloss.metrics.tuning.thresholds import best_threshold
 
 __all__ = ["best_offsets"]
 
@@ -75,7 +76,7 @@ def best_offsets(
     Notes
     -----
     For two classes the result is that of
-    :func:`sk_anyloss.metrics.scoring.best_threshold`, which is the global maximum.
+    :func:`sk_anyloss.metrics.tuning.best_threshold`, which is the global maximum.
     For more it is a local one: no other value of a single offset is better, among the
     256 that are evaluated at once, and another 256 around the best of them.
 

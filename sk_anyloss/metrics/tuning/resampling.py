@@ -79,7 +79,7 @@ def robust(
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.metrics.scoring import best_threshold
+    >>> from sk_anyloss.metrics.tuning import best_threshold
     >>> from sk_anyloss.metrics.tuning import robust
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(500) < 0.1

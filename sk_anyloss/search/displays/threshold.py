@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
-from sk_anyloss.metrics.scoring import metric_values
+from sk_anyloss.metrics.evaluation import metric_values
 from sk_anyloss.search.displays.base import Display
 from sk_anyloss.search.search import AnyLossClassifierCV
 

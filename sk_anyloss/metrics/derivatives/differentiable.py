@@ -16,7 +16,7 @@ from torch import Tensor
 from sk_anyloss._cache import cached
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import Curve
-from sk_anyloss.metrics.derivatives import value_and_derivatives
+from sk_anyloss.metrics.derivatives.dual import value_and_derivatives
 from sk_anyloss.metrics.registry import get_metric, metric_name
 
 __all__ = [
@@ -46,7 +46,7 @@ class NotFiniteError(ValueError):
 
     Examples
     --------
-    >>> from sk_anyloss.metrics.differentiable import NotFiniteError
+    >>> from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError
     >>> print(NotFiniteError("The loss is not finite", "lower the learning rate."))
     The loss is not finite: lower the learning rate.
     """
@@ -73,7 +73,7 @@ def not_finite(name: str, counts: Iterable[ArrayLike]) -> ValueError:
 
     Examples
     --------
-    >>> from sk_anyloss.metrics.differentiable import not_finite
+    >>> from sk_anyloss.metrics.derivatives.differentiable import not_finite
     >>> print(not_finite("own", (9.0, 0.0, 0.0, 0.0)))
     The metric 'own' is not finite at (tn, fp, fn, tp) = (9.0, 0.0, 0.0, 0.0). If ...
     """
@@ -105,7 +105,7 @@ def check_metric(metric: str | Metric) -> Metric:
 
     Examples
     --------
-    >>> from sk_anyloss.metrics.differentiable import check_metric
+    >>> from sk_anyloss.metrics.derivatives.differentiable import check_metric
     >>> check_metric(lambda tn, fp, fn, tp: float(tp))
     Traceback (most recent call last):
     ...
@@ -207,7 +207,7 @@ def has_closed_form(metric: str | Metric) -> bool:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.metrics.differentiable import has_closed_form
+    >>> from sk_anyloss.metrics.derivatives.differentiable import has_closed_form
     >>> has_closed_form("f1"), has_closed_form(lambda tn, fp, fn, tp: torch.sqrt(tp))
     (True, False)
     """
@@ -235,7 +235,7 @@ def differentiate(metric: str | Metric) -> ValueAndDerivatives:
     Examples
     --------
     >>> import torch
-    >>> from sk_anyloss.metrics.differentiable import differentiate
+    >>> from sk_anyloss.metrics.derivatives.differentiable import differentiate
     >>> differentiate(lambda tn, fp, fn, tp: torch.sqrt(tp))(1.0, 2.0, 3.0, 4.0)
     (2.0, 0.25, 0.0)
     """
@@ -279,7 +279,7 @@ class StackedMetrics:
     --------
     >>> import numpy as np
     >>> from sk_anyloss.metrics import precision, recall
-    >>> from sk_anyloss.metrics.differentiable import StackedMetrics
+    >>> from sk_anyloss.metrics.derivatives.differentiable import StackedMetrics
     >>> metrics = StackedMetrics([precision, recall])
     >>> tn, fp, fn, tp = np.array([[9.0, 9.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     >>> values, positives, negatives = metrics(tn, fp, fn, tp)

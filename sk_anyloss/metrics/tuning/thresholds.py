@@ -1,0 +1,60 @@
+"""The threshold on the log-odds of two classes that is best for a metric."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sk_anyloss.metrics.arithmetic import Metric
+from sk_anyloss.metrics.curves import counts_at_every_score
+from sk_anyloss.metrics.evaluation import metric_values
+
+__all__ = ["best_threshold"]
+
+
+def best_threshold(
+    metric: str | Metric,
+    logits: np.ndarray,
+    target: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """The threshold on logits that maximises a metric on the given samples.
+
+    Parameters
+    ----------
+    metric : str or callable
+        As :func:`sk_anyloss.metrics.get_metric` takes it.
+    logits : ndarray of shape (n,)
+        One for each sample.
+    target : ndarray of shape (n,)
+        Labels, 0 or 1.
+    sample_weight : ndarray of shape (n,), default=None
+        Sample weights.
+
+    Returns
+    -------
+    threshold : float
+        Samples with a larger logit are to be decided positive. It lies halfway between
+        two logits; of equally good thresholds, it is the one nearest to 0.
+    value : float
+        The metric at the threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.tuning import best_threshold
+    >>> best_threshold("f1", np.array([-2.0, -1.0, 0.0, 3.0]), np.array([0, 1, 0, 1]))
+    (-1.5, 0.8)
+    """
+    if sample_weight is not None:  # Samples of weight 0 count as absent.
+        kept = sample_weight > 0
+        logits, target, sample_weight = logits[kept], target[kept], sample_weight[kept]
+    # From the threshold above all logits to the one below all of them.
+    counts = counts_at_every_score(logits, target, sample_weight)
+    tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
+    tn[0], fn[0] = fp[-1], tp[-1]
+    values = metric_values(metric, tn, fp, fn, tp)
+    z = np.unique(logits.astype(float))[::-1]
+    thresholds = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
+    candidates = np.flatnonzero(values == values.max())
+    best = candidates[np.argmin(np.abs(thresholds[candidates]))]
+    return float(thresholds[best]), float(values[best])
