@@ -46,7 +46,7 @@ NUMERIC = [
     "tests/training/test_loop.py",
     "tests/training/test_net.py",
     "tests/training/test_trainer.py",
-    "tests/estimators/test_encoding.py",
+    "tests/estimators/fitting/test_encoding.py",
     "tests/test_plain.py",
     "tests/metrics/test_scoring.py",
     "tests/estimators/test_stack.py",

@@ -1,13 +1,19 @@
-"""Parameters of the estimators that no part of the network would refuse by itself."""
+"""Parameters of the estimators that no part of the network would refuse by itself.
+
+And what all fits have in common: one that fails leaves the estimator as it was.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from skorch.callbacks import Callback
 
 from sk_anyloss._names import spelled
@@ -17,6 +23,7 @@ from sk_anyloss.losses.steps import (
     get_step,
     step_names,
 )
+from sk_anyloss.metrics import depends_on_prevalence, metric_name
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.network.mlp import check_hidden
@@ -173,3 +180,32 @@ def check_callbacks(callbacks: Any) -> None:
 def _is_count(value: Any) -> bool:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return whole and int(value) >= 1
+
+
+def warn_of_class_weight(model: Any) -> None:
+    """Warn of weights of classes that the metric does not depend on."""
+    if model.class_weight is None or model.loss is not None:
+        return
+    if model.target_type_ != "binary":
+        return
+    if not depends_on_prevalence(model._labels.target.goal(model.metric)):
+        warnings.warn(
+            f"class_weight={model.class_weight!r} has no effect on metric="
+            f"{metric_name(model.metric)!r}: it is made of the rates within each "
+            "class, which no weight of a class changes. Leave class_weight out, or "
+            "take a metric that depends on prevalence, such as 'f1' or 'mcc'.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+@contextmanager
+def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Restore all attributes of an estimator if its fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

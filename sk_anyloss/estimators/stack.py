@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import ExitStack
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
 
-from sk_anyloss.estimators.classifier import (
-    AnyLossClassifier,
-    prepare_stack,
+from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.fitting.encoding import Encoding, fit_encoding
+from sk_anyloss.estimators.fitting.finish import finish
+from sk_anyloss.estimators.fitting.plan import make_plan
+from sk_anyloss.estimators.fitting.tasks import new_tasks
+from sk_anyloss.estimators.parameters import (
+    check_params,
     restored_on_error,
-    take_over,
+    warn_of_class_weight,
 )
-from sk_anyloss.estimators.parameters import check_params
+from sk_anyloss.training.data.source import as_source
 from sk_anyloss.training.threads import single_thread
-from sk_anyloss.training.trainer import train
+from sk_anyloss.training.trainer import Task, train
 
 __all__ = ["fit_stack"]
 
@@ -92,10 +98,10 @@ def fit_stack(
         n = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
         chosen = _check_rows(rows, len(models), n)
         weights = _check_weights(sample_weight, len(models), n)
-        tasks = prepare_stack(models, X, y, chosen, weights, classes)
+        tasks = _prepare(models, X, y, chosen, weights, classes)
         train([task for of_model in tasks for task in of_model])
         for model, own in zip(models, tasks, strict=True):
-            take_over(model, own)
+            _keep_best(model, own)
     return models
 
 
@@ -154,3 +160,59 @@ def _check_weights(
             f"each model; got {table.shape}."
         )
     return list(np.broadcast_to(table, (K, n)))
+
+
+def _prepare(
+    models: Sequence[AnyLossClassifier],
+    X: ArrayLike,
+    y: ArrayLike,
+    rows: Sequence[np.ndarray | None],
+    weights: Sequence[np.ndarray | None],
+    classes: ArrayLike | None = None,
+) -> list[list[Task]]:
+    """Tasks of estimators that learn from parts of the same samples.
+
+    Parameters
+    ----------
+    models : sequence of AnyLossClassifier
+        The estimators.
+    X, y
+        All samples, and their labels.
+    rows : sequence of arrays of int or None
+        For each estimator the samples to learn from; None for all of them.
+    weights : sequence of arrays or None
+        For each estimator the weights of all samples.
+    classes : array-like, default=None
+        Classes that all networks are to have.
+
+    Returns
+    -------
+    tasks : list of lists of Task
+        For each estimator its tasks, of which the best one is to be kept.
+    """
+    data, labels = models[0]._validate(X, y, reset=True)
+    source, dtype = as_source(data), data.dtype
+    encodings: dict[Hashable, Encoding] = {}
+    tasks = []
+    for model, index, weight in zip(models, rows, weights, strict=True):
+        if model is not models[0]:
+            validate_data(model, X, skip_check_array=True)
+        if index is None:
+            plan = make_plan(model, labels, weight, dtype, classes=classes)
+        else:
+            part = None if weight is None else weight[index]
+            plan = make_plan(model, labels[index], part, dtype, classes=classes)
+            plan = plan.within(index)
+        warn_of_class_weight(model)
+        key = (*plan.sample.key(), model.standardize, model.n_bins)
+        if key not in encodings:
+            encodings[key] = fit_encoding(
+                source, plan.sample, model.standardize, model.n_bins
+            )
+        tasks.append(new_tasks(model, source, plan, encodings[key]))
+    return tasks
+
+
+def _keep_best(model: AnyLossClassifier, tasks: Sequence[Task]) -> None:
+    """Give an estimator the net of the best of its tasks."""
+    finish(model, max(tasks, key=attrgetter("outcome")))

@@ -21,10 +21,14 @@ from sk_anyloss._compat import (
     raise_for_unrouted,
     routing_enabled,
 )
-from sk_anyloss.estimators.classifier import AnyLossClassifier, restored_on_error
+from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.folds import CV, inner_cv
 from sk_anyloss.estimators.labels import Labels
-from sk_anyloss.estimators.parameters import check_params, check_search_params
+from sk_anyloss.estimators.parameters import (
+    check_params,
+    check_search_params,
+    restored_on_error,
+)
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics import Metric

@@ -18,6 +18,7 @@ from sk_anyloss import (
     metric_score,
     metric_scorer,
 )
+from sk_anyloss.estimators.fitting.plan import make_plan
 from sk_anyloss.losses import AnyLoss, Pairs
 from sk_anyloss.losses.steps import get_step
 from sk_anyloss.metrics import AtLeast, curve_names, get_metric
@@ -193,7 +194,7 @@ def test_early_stopping_monitors_the_area_of_all_held_out_samples(
         early_stopping=EarlyStopping(validation_fraction=0.3, patience=3),
     )  # fmt: skip
     model.fit(X, y, w)
-    held_out = model._plan(y, w, X.dtype).held_out
+    held_out = make_plan(model, y, w, X.dtype).held_out
     index, weight = held_out.index, held_out.weight
     best = max(model.validation_scores_)
     score = metric_score(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._compat import with_short_indices
-from sk_anyloss.estimators.quantiles import QuantileSketch
+from sk_anyloss.estimators.fitting.quantiles import QuantileSketch
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source
 

@@ -1,4 +1,4 @@
-"""From the parameters of an estimator to its loss, its nets and their training."""
+"""From the parameters of an estimator to its loss and its nets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,14 +14,15 @@ from scipy.special import logit, softmax
 from torch import nn
 
 from sk_anyloss._names import spelled
-from sk_anyloss.estimators.encoding import Encoding
+from sk_anyloss.estimators.fitting.encoding import Encoding
+from sk_anyloss.estimators.fitting.plan import Plan
 from sk_anyloss.losses import AnyLoss, get_loss, loss_names
 from sk_anyloss.losses.base import Loss
-from sk_anyloss.losses.registry import LossLike, trains_on_metric
+from sk_anyloss.losses.registry import LossLike
 from sk_anyloss.losses.steepness import auto_L, valid_L_range
 from sk_anyloss.losses.steps import Step, get_step, step_names
 from sk_anyloss.metrics.derivatives.differentiable import check_metric
-from sk_anyloss.training.callbacks import EarlyStopping, SetLearningRate, StopOnScore
+from sk_anyloss.training.callbacks import SetLearningRate, StopOnScore
 from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES, resolve_batch_size
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source
@@ -30,39 +31,15 @@ from sk_anyloss.training.network.mlp import MLP, check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import initial_rate
 from sk_anyloss.training.target_types import TargetType
-from sk_anyloss.training.trainer import Task
 
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
 
 __all__ = [
-    "Plan",
     "build_loss",
     "build_net",
-    "build_task",
     "steepness",
-    "warm_up_epochs",
 ]
-
-
-class Plan(NamedTuple):
-    """What an estimator trains on in ``fit``, once the data were checked."""
-
-    sample: Subset
-    held_out: Subset | None
-    #: Of the initial weights, of the order of samples, and of those held out.
-    seeds: list[int]
-
-    def within(self, index: np.ndarray) -> Plan:
-        """The same samples by their positions in a larger set."""
-        held_out = None if self.held_out is None else self.held_out.within(index)
-        return Plan(self.sample.within(index), held_out, self.seeds)
-
-    def starts(self, n: int) -> list[Plan]:
-        """The same plan with n seeds of the initial weights and the order."""
-        seeds = np.random.SeedSequence(self.seeds).generate_state((n - 1) * 2).tolist()
-        others = zip(seeds[::2], seeds[1::2], strict=True)
-        return [self, *(self._replace(seeds=[*p, self.seeds[2]]) for p in others)]
 
 
 def steepness(model: AnyLossClassifier, sample: Subset, target: TargetType) -> float:
@@ -88,11 +65,6 @@ def steepness(model: AnyLossClassifier, sample: Subset, target: TargetType) -> f
     n_classes = target.n_classes if target.name == "multiclass" else 2
     steps = model.max_epochs * n_batches
     return auto_L(initial_rate(model.lr), steps, width, dtype, n_classes)
-
-
-#: Fraction of the epochs that a network for several classes is trained on
-#: cross-entropy first, by ``warm_up='auto'``.
-WARM_UP = 0.5
 
 
 def build_loss(
@@ -126,18 +98,6 @@ def build_loss(
             positives = float(np.sum(sample.target * weight))
             criterion.prepare(float(np.sum(weight * (1 - sample.target))), positives)
     return criterion
-
-
-def warm_up_epochs(model: AnyLossClassifier, target: TargetType, epochs: int) -> int:
-    """Number of epochs on cross-entropy before those on the metric."""
-    if not trains_on_metric(model.loss):
-        return 0
-    fraction = model.warm_up
-    if isinstance(fraction, str):
-        # Early stopping may end a training before its second half.
-        is_used = target.name == "multiclass" and not model.early_stopping
-        fraction = WARM_UP if is_used else 0.0
-    return min(round(fraction * epochs), epochs - 1)
 
 
 def build_net(
@@ -230,38 +190,3 @@ def _initial_logit(
         low = max(low, min(start for start, _ in ranges))
         high = min(high, max(end for _, end in ranges))
     return float(logit(np.clip(prevalence, low, high)))
-
-
-def build_task(
-    model: AnyLossClassifier,
-    net: AnyLossNet,
-    criterion: nn.Module,
-    source: Source,
-    plan: Plan,
-    epochs: int,
-    warm_up: int = 0,
-) -> Task:
-    """The training of a net, by the parameters that the estimator has now."""
-    stopping = model.early_stopping
-    target = net.target_
-    assert target is not None  # As build_net has set it.
-    cross_entropy = None
-    if warm_up:
-        cross_entropy = get_loss("cross_entropy", target_type=target.name)
-    return Task(
-        net,
-        source,
-        plan.sample,
-        plan.held_out,
-        criterion,
-        model.metric,
-        model.threshold,
-        epochs,
-        model.lr,
-        model.batch_size,
-        stopping if isinstance(stopping, EarlyStopping) else EarlyStopping(),
-        model.verbose,
-        plan.seeds[1],
-        warm_up,
-        cross_entropy,
-    )

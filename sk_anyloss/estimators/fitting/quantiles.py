@@ -32,7 +32,7 @@ class QuantileSketch:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.estimators.quantiles import QuantileSketch
+    >>> from sk_anyloss.estimators.fitting.quantiles import QuantileSketch
     >>> sketch = QuantileSketch(n_values=3)
     >>> for start in range(0, 100_000, 10_000):
     ...     sketch.add(np.arange(start, start + 10_000)[:, None] / 1e5)

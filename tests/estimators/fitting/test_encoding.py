@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from sk_anyloss import AnyLossClassifier, fit_stack
-from sk_anyloss.estimators.encoding import fit_encoding
+from sk_anyloss.estimators.fitting.encoding import fit_encoding
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import as_source
 from sk_anyloss.training.network.mlp import MLP

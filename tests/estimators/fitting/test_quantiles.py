@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sk_anyloss.estimators.encoding import fit_encoding
-from sk_anyloss.estimators.quantiles import QuantileSketch
+from sk_anyloss.estimators.fitting.encoding import fit_encoding
+from sk_anyloss.estimators.fitting.quantiles import QuantileSketch
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import as_source
 

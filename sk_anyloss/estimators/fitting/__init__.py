@@ -1,0 +1,1 @@
+"""The parts of a fit of the network: features, loss, training, decision."""
