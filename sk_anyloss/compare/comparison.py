@@ -163,7 +163,7 @@ class Comparison(Results):
         Parameters
         ----------
         method : str, default=None
-            Name of a compared method; by default the one with the best mean there.
+            Name of a compared method; by default the one recommended there.
         data : str, default=None
             Name of a data set; may be omitted if there is only one.
 
@@ -189,7 +189,7 @@ class Comparison(Results):
                 f"{names}."
             )
         table = self.table_of(data)
-        method = self.check_compared(method or self.best_method(table.name))
+        method = self.chosen_method(method, table.name)
         model = fit_method(
             table, method, self.metric, int(self.settings.get("seed", 0))
         )
@@ -211,7 +211,7 @@ class Comparison(Results):
         path : path
             The model file; ``.skops`` is appended if it is missing.
         method : str, default=None
-            Name of the method; the winner by default.
+            Name of the method; the recommended one by default.
         calibrate : bool, default=False
             Whether predictions also have a probability, calibrated on the held-out
             scores of the comparison.

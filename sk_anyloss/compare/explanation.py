@@ -129,10 +129,7 @@ def explain(
         Of models that are fitted anew on parts of the training samples of the folds.
     """
     table = results.table_of(data)
-    if method is None:
-        found = results.recommendation(table.name)
-        method = None if found is None else found.method
-    method = results.check_compared(method)
+    method = results.chosen_method(method, table.name)
     seed = int(results.settings.get("seed", 0))
     splits = make_splits(table, int(results.settings.get("folds", 10)), 1, seed)
     # In time, the last folds have the longest past.

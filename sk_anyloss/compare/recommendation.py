@@ -106,6 +106,8 @@ def recommend(results: Results, data: str | None = None) -> Recommendation | Non
     is_clear = len(equals) == 1
     method = min(equals, key=lambda name: (*simplicity(name), equals.index(name)))
     second = others[0] if others else None
+    if second is not None and probabilities[second] is None:
+        method = leader  # Nothing is known of their difference.
     found = Recommendation(
         method=method,
         leader=leader,

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from sk_anyloss.compare.checks import Finding, check_results, check_table
+from sk_anyloss.compare.checks import (
+    TABLE_CHECKS,
+    Finding,
+    check_results,
+    check_table,
+)
 from sk_anyloss.compare.dummies import dummy_ranking
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
@@ -236,6 +241,26 @@ class Results:
         """
         means = self.ranking(data)["mean"].dropna()
         return None if means.empty else str(means.index[0])
+
+    def chosen_method(self, method: str | None = None, data: str | None = None) -> str:
+        """A method by its name, or the recommended one.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Name of a compared method; by default the recommended one.
+        data : str, default=None
+            Name of a data set; all by default.
+
+        Returns
+        -------
+        method : str
+            Its name.
+        """
+        if method is None:
+            found = self.recommendation(data)
+            method = None if found is None else found.method
+        return self.check_compared(method)
 
     def check_compared(self, method: str | None) -> str:
         """The name of a method, if it was compared.
@@ -502,20 +527,28 @@ class Results:
             self._findings[table.name] = [*of_table, *check_results(self, table)]
         return self._findings[table.name]
 
-    def warnings(self, data: str | None = None) -> list[str]:
+    def warnings(self, data: str | None = None, table_checks: bool = True) -> list[str]:
         """What the checks have found, the most severe first.
 
         Parameters
         ----------
         data : str, default=None
             Name of a data set; may be omitted if there is only one.
+        table_checks : bool, default=True
+            Whether those on the data set itself are included, beside those on the
+            scores.
 
         Returns
         -------
         sentences : list of str
             Each begins with the code of the check.
         """
-        found = [one for one in self.checks(data) if one.status == "found"]
+        codes = {check.code for check in TABLE_CHECKS}
+        found = [
+            one
+            for one in self.checks(data)
+            if one.status == "found" and (table_checks or one.code not in codes)
+        ]
         order = ("high", "medium", "low")
         return [
             str(one) for one in sorted(found, key=lambda f: order.index(f.severity))

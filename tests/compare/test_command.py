@@ -257,3 +257,17 @@ def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
         a, b = np.load(one), np.load(tmp_path / "there" / "folds" / one.name)
         for name in ("rows", "scores"):
             np.testing.assert_array_equal(a[name], b[name])
+
+
+def test_each_finding_is_printed_once(tmp_path, capsys):
+    frame = mixed().drop(columns=["bought", "gaps"])
+    frame["copy"] = (frame["left"] == "yes").astype(float) + frame["size"] / 1e3
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    words = ["compare", str(tmp_path / "shop.csv"), "--target", "left", "--folds", "2"]
+    words += ["--methods", "logistic,histgb", "--jobs", "1", "--no-explain", "--quiet"]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    codes = re.findall(r"^  ([TR]\d+) \(", printed, re.MULTILINE)
+    assert "T1" in codes
+    assert "R3" in codes
+    assert len(set(codes)) == len(codes)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier as ExtraTrees
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
 from sklearn.model_selection import cross_val_score
@@ -200,3 +201,31 @@ def test_own_estimators_are_compared_under_their_names(tmp_path):
         compare(X, Y, methods=[GaussianNB], folds=2)
     for name in found.methods[1:]:
         unregister_method(name)
+
+
+def test_the_recommended_method_is_saved_although_another_one_leads(tmp_path, capsys):
+    X, y = make_classification(
+        200, 6, weights=[0.8], flip_y=0.05, class_sep=0.8, random_state=7
+    )
+    frame = pd.DataFrame(X, columns=list("uvwxyz"))
+    frame.assign(target=y).to_csv(tmp_path / "set.csv", index=False)
+    words = ["compare", str(tmp_path / "set.csv"), "--target", "target", "--folds", "3"]
+    words += ["--methods", "logistic_balanced,histgb", "--jobs", "1"]
+    words += ["--output", str(tmp_path), "--quiet", "--no-explain", "--save", "model"]
+    assert main(words) == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())["recommendation"]
+    assert summary["leader"] == "histgb"
+    assert summary["method"] == "logistic_balanced"
+    assert "Fitting logistic, balanced on all 200 samples" in capsys.readouterr().out
+    model = load_model(tmp_path / "model")
+    table = make_table(frame, y, name="set")
+    recommended = fit_method(table, summary["method"], "f1")
+    expected = recommended.predict_proba(table.X.to_numpy())
+    np.testing.assert_allclose(
+        model.predict_proba(frame), expected, rtol=1e-9, atol=1e-12
+    )
+    assert model.predict(frame).tolist() == [
+        str(code) for code in recommended.predict(table.X.to_numpy())
+    ]
+    leader = fit_method(table, summary["leader"], "f1").predict_proba(X)
+    assert np.abs(leader - expected).max() > 0.1

@@ -19,7 +19,7 @@ from sk_anyloss.compare.methods.registry import (
     method_names,
 )
 from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.report.text import format_results
+from sk_anyloss.compare.report.text import format_results, wrap_finding
 from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names, folder_name
 from sk_anyloss.compare.tables.files import one_line
@@ -107,17 +107,21 @@ def _compare(options: argparse.Namespace) -> None:
     found.settings = {**found.settings, "command": options.command}
     if not (options.no_explain or found.unfinished()[0]):
         _explain(found, options)
-    # The only table has been described above.
-    print(f"\n{format_results(found, headline=len(tables) > 1)}\n")
+    # The only table has been described above, and all have been checked.
+    text = format_results(found, headline=len(tables) > 1, table_checks=False)
+    print(f"\n{text}\n")
     if partial := found.partial():
         print(f"Time was over. {partial}\n")
     page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
     if options.save:
-        title, n = get_method(found.winner).title, len(tables[0].y)
-        print(f"Fitting {title} on all {n:,} samples ...", flush=True)
+        method, n = found.chosen_method(), len(tables[0].y)
+        print(
+            f"Fitting {get_method(method).title} on all {n:,} samples ...", flush=True
+        )
         path = found.save(
             output / options.save,
+            method,
             calibrate=options.calibrate,
             onnx=options.onnx,
         )
@@ -208,7 +212,7 @@ def _describe(tables: list[Table], folds: int) -> None:
             print(f"  {note}")
         for finding in check_table(table, folds):
             if finding.status == "found":
-                print(f"  {finding}")
+                print("\n".join(wrap_finding(str(finding))))
 
 
 def _explain(found: Comparison, options: argparse.Namespace) -> None:

@@ -197,8 +197,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--save", metavar="NAME", default=None,
-        help="fit the winner on all samples and store it under this name in the output "
-        "folder",
+        help="fit the recommended method on all samples and store it under this name "
+        "in the output folder",
     )  # fmt: skip
     add(
         "--calibrate", action="store_true",

@@ -61,7 +61,7 @@ def save(
     path : path
         The model file; ``.skops`` is appended if it is missing.
     method : str, default=None
-        Name of a compared method; the winner by default.
+        Name of a compared method; the recommended one by default.
     calibrate : bool, default=False
         Whether predictions also have a probability, calibrated on the held-out scores
         of the comparison.
@@ -79,7 +79,7 @@ def save(
             "A model is fitted on one data set; compare on one to save it."
         )
     (table,) = comparison.tables
-    method = comparison.check_compared(method or comparison.winner)
+    method = comparison.chosen_method(method)
     seed = int(comparison.settings.get("seed", 0))
     calibration = calibration_of(comparison, method) if calibrate else {}
     model = fit_method(table, method, comparison.metric, seed)

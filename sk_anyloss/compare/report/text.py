@@ -14,7 +14,7 @@ from sk_anyloss.metrics.multiclass.averages import AVERAGES
 if TYPE_CHECKING:
     from sk_anyloss.compare.results import Results
 
-__all__ = ["format_recommendation", "format_results", "metric_title"]
+__all__ = ["format_recommendation", "format_results", "metric_title", "wrap_finding"]
 
 TITLES = {
     "f1": "F1",
@@ -68,7 +68,9 @@ def metric_title(metric: str | Metric) -> str:
     return name if has_name else name.replace("_", " ")
 
 
-def format_results(results: Results, headline: bool = True) -> str:
+def format_results(
+    results: Results, headline: bool = True, table_checks: bool = True
+) -> str:
     """Recommendation, ranking and verdict of every data set, and of all together.
 
     Parameters
@@ -77,6 +79,9 @@ def format_results(results: Results, headline: bool = True) -> str:
         Results on one or more data sets.
     headline : bool, default=True
         Whether each data set is named and described first.
+    table_checks : bool, default=True
+        Whether findings on the data sets themselves are shown beside those on the
+        scores.
 
     Returns
     -------
@@ -87,11 +92,9 @@ def format_results(results: Results, headline: bool = True) -> str:
     for table in results.tables:
         lines += [table.describe(), ""] if headline else []
         lines += [*format_recommendation(results, table.name), ""]
-        if warnings := results.warnings(table.name):
-            lines += [
-                *(line for text in warnings for line in _wrap(text, "  ", "    ")),
-                "",
-            ]
+        if warnings := results.warnings(table.name, table_checks):
+            lines += [line for text in warnings for line in wrap_finding(text)]
+            lines.append("")
         lines += [_format_ranking(results, table.name), ""]
         lines += [results.verdict(table.name), ""]
         if explanation := results.explanations.get(table.name):
@@ -121,6 +124,22 @@ def format_recommendation(results: Results, data: str | None) -> list[str]:
         At most 100 characters each, unless a word is longer.
     """
     return _wrap(results.advice(data))
+
+
+def wrap_finding(text: str) -> list[str]:
+    """A finding in indented lines of a terminal.
+
+    Parameters
+    ----------
+    text : str
+        The finding.
+
+    Returns
+    -------
+    lines : list of str
+        At most 100 characters each, unless a word is longer.
+    """
+    return _wrap(text, "  ", "    ")
 
 
 def _wrap(text: str, first: str = "", later: str = "") -> list[str]:

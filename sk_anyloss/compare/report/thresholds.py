@@ -86,10 +86,7 @@ def threshold_table(
         raise ValueError(
             f"{source.name} has {source.n_classes} classes; a threshold is for two."
         )
-    if method is None:
-        found = results.recommendation(source.name)
-        method = None if found is None else found.method
-    method = results.check_compared(method)
+    method = results.chosen_method(method, source.name)
     own = [
         fold
         for fold in results.folds
