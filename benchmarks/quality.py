@@ -7,16 +7,16 @@ class). Every method is fitted with its defaults on three outer folds of each da
 with at most 5,000 samples. ``--metrics`` selects metrics, ``--methods`` methods, by
 their names in the table. All tuning inside a fit is done on shuffled, stratified folds
 with a fixed seed. Methods that do not depend on the metric are fitted once for all
-metrics. Printed for each metric: mean score, mean rank, the Bayesian sign test of
-AnyLossClassifierCV against each method (region of practical equivalence 0.01), the time
-of a fit, and the data sets with the largest losses; ``--each`` prints the scores of all
-data sets. Each method has a file of results of its own, so that a run resumes, and can
-be done method by method. ``--times`` measures only the time of a fit of
-AnyLossClassifierCV and of two other searches, one fit at a time. Times are processor
-times: set ``OMP_NUM_THREADS=1``, and they are those of one core. LightGBM, XGBoost and
-CatBoost take part, with tuned thresholds, where they are installed
-(``pip install sk_anyloss[boosting]``). ``--sample`` takes that many samples of a larger
-data set.
+metrics, and so are those whose threshold is tuned for it. Printed for each metric: mean
+score, mean rank, the Bayesian sign test of AnyLossClassifierCV against each method
+(region of practical equivalence 0.01), the time of a fit, and the data sets with the
+largest losses; ``--each`` prints the scores of all data sets. Each method has a file of
+results of its own, so that a run resumes, and can be done method by method. ``--times``
+measures only the time of a fit of AnyLossClassifierCV and of two other searches, one
+fit at a time. Times are processor times: set ``OMP_NUM_THREADS=1``, and they are those
+of one core. LightGBM, XGBoost and CatBoost take part, with tuned thresholds, where they
+are installed (``pip install sk_anyloss[boosting]``). ``--sample`` takes that many
+samples of a larger data set.
 """
 
 import argparse
@@ -46,6 +46,7 @@ from benchmarks.datasets import (
     outer_folds,
     run_all,
 )
+from benchmarks.shared_fits import decide, predict_once
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import get_baseline, tuned_threshold
 from sk_anyloss.compare.methods.boosting import installed_boosting, make_boosting
@@ -81,21 +82,21 @@ METRIC_FREE: dict[str, Callable[[], BaseEstimator]] = {
 }
 
 
+def classifiers_to_tune() -> dict[str, Callable[[], BaseEstimator]]:
+    """Classifiers whose fit knows no metric, and whose threshold is tuned for one."""
+    trees = {
+        title: partial(make_boosting, name)
+        for name, title in installed_boosting().items()
+    }
+    classifiers = {"logistic": logistic, "HistGB": HistGB, **trees}
+    return {f"{name}, tuned threshold": make for name, make in classifiers.items()}
+
+
 def methods_for_metric(metric: str) -> dict[str, BaseEstimator]:
-    """Methods that are trained or tuned for the metric."""
+    """Methods that are trained for the metric."""
     return {
         ANYLOSS_CV: AnyLossClassifierCV(metric, random_state=0),
         "AnyLossClassifier": AnyLossClassifier(metric, random_state=0),
-        "logistic, tuned threshold": tuned_threshold(
-            logistic(), metric, random_state=0
-        ),
-        TUNED_HISTGB: tuned_threshold(HistGB(), metric, random_state=0),
-        **{
-            f"{title}, tuned threshold": tuned_threshold(
-                make_boosting(name), metric, random_state=0
-            )
-            for name, title in installed_boosting().items()
-        },
     }
 
 
@@ -113,7 +114,7 @@ def run_methods(options: argparse.Namespace) -> pd.DataFrame:
         for name in methods_for_metric(metric):
             if chosen(name, options):
                 tables.append(run_method(name, [metric], options))
-    for name in METRIC_FREE:
+    for name in [*METRIC_FREE, *classifiers_to_tune()]:
         if chosen(name, options):
             table = run_method(name, METRICS, options)
             tables.append(table[table["metric"].isin(options.metrics)])
@@ -142,12 +143,16 @@ def run_dataset(
 ) -> list[Record]:
     """Scores and times of a method on the folds of one data set."""
     X, y = load_sample(path, options)
+    to_tune = classifiers_to_tune()
     records: list[Record] = []
     for fold, (train, test) in enumerate(outer_folds(X, y, options.folds)):
-        build = METRIC_FREE.get(name)
-        model = methods_for_metric(metrics[0])[name] if build is None else build()
         split = X[train], y[train], X[test], y[test]
-        found = fit_and_score(name, model, metrics, *split)
+        if name in to_tune:
+            found = fit_and_tune(name, to_tune[name](), metrics, *split)
+        else:
+            build = METRIC_FREE.get(name)
+            model = methods_for_metric(metrics[0])[name] if build is None else build()
+            found = fit_and_score(name, model, metrics, *split)
         records += [{"fold": fold, **record} for record in found]
     return records
 
@@ -168,9 +173,11 @@ def time_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     X, y = load_sample(path, options)
     train, test = outer_folds(X, y, options.folds)[0]
     split = X[train], y[train], X[test], y[test]
-    methods = methods_for_metric("f1")
-    models = {name: methods[name] for name in (ANYLOSS_CV, TUNED_HISTGB)}
-    models[GRID_SEARCH] = grid_search_over_L()
+    models = {
+        ANYLOSS_CV: methods_for_metric("f1")[ANYLOSS_CV],
+        TUNED_HISTGB: tuned_threshold(HistGB(), "f1", random_state=0),
+        GRID_SEARCH: grid_search_over_L(),
+    }
     records: list[Record] = []
     for name, model in models.items():
         found = fit_and_score(name, model, ["f1"], *split)
@@ -188,25 +195,63 @@ def fit_and_score(
     y_test: np.ndarray,
 ) -> list[Record]:
     """A record for each metric; the score is NaN if the fit failed."""
+    y_pred, seconds, error = timed(lambda: model.fit(X, y).predict(X_test))
+    return [record(name, m, y_test, y_pred, seconds, error) for m in metrics]
+
+
+def fit_and_tune(
+    name: str,
+    model: BaseEstimator,
+    metrics: Sequence[str],
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    y_test: np.ndarray,
+) -> list[Record]:
+    """A record for each metric, whose threshold is tuned on the same fits.
+
+    The time of each is that of all fits and of its own tuning.
+    """
+    proba, seconds, error = timed(lambda: predict_once(model, X, y, X_test))
+    records: list[Record] = []
+    for metric in metrics:
+        y_pred, tuning = None, 0.0
+        if proba is not None:
+            y_pred, tuning, error = timed(partial(decide, proba, y, metric))
+        records.append(record(name, metric, y_test, y_pred, seconds + tuning, error))
+    return records
+
+
+def timed(call: Callable[[], np.ndarray]) -> tuple[np.ndarray | None, float, str]:
+    """What a call returns, its seconds, and its error if it fails."""
     # Of the processor, which others that use the machine change little.
     start = time.process_time()
     try:
-        y_pred, error = model.fit(X, y).predict(X_test), ""
+        result, error = call(), ""
     except ValueError as exception:
-        y_pred, error = None, str(exception).splitlines()[0][:80]
-    seconds = time.process_time() - start
-    return [
-        {
-            "method": name,
-            "metric": metric,
-            "score": np.nan
-            if y_pred is None
-            else metric_score(y_test, y_pred, metric=metric),
-            "seconds": seconds,
-            "failed": error,
-        }
-        for metric in metrics
-    ]
+        result, error = None, str(exception).splitlines()[0][:80]
+    return result, time.process_time() - start, error
+
+
+def record(
+    name: str,
+    metric: str,
+    y_test: np.ndarray,
+    y_pred: np.ndarray | None,
+    seconds: float,
+    error: str,
+) -> Record:
+    """One result."""
+    score = np.nan
+    if y_pred is not None:
+        score = round(float(metric_score(y_test, y_pred, metric=metric)), 5)
+    return {
+        "method": name,
+        "metric": metric,
+        "score": score,
+        "seconds": round(seconds, 3),
+        "failed": error,
+    }
 
 
 def scores_by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -327,7 +372,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--picture", type=Path, help="file for a plot of the ranks")
     parser.add_argument("--times", action="store_true", help="measure times only")
     options = parser.parse_args(arguments)
-    known = [*methods_for_metric("f1"), *METRIC_FREE]
+    known = [*methods_for_metric("f1"), *METRIC_FREE, *classifiers_to_tune()]
     for name in options.methods or []:
         if name not in known:
             parser.error(f"--methods {name!r} is none of {', '.join(known)}")
