@@ -138,17 +138,23 @@ class Block(nn.Module):
 
 
 def small_resnet(side: int, n_outputs: int = 1) -> nn.Module:
-    """Eight layers: a convolution, three residual blocks, mean pooling, linear."""
+    """Eight layers: a convolution, three residual blocks, mean pooling, linear.
+
+    As in the networks of He et al. (2016), stride and pooling at the start make large
+    images a quarter as wide; 77,000 parameters with one output.
+    """
+    is_large = side > 14
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, stride=2 if side > 14 else 1, padding=1, bias=False),
-        nn.BatchNorm2d(8),
+        nn.Conv2d(1, 16, 3, stride=2 if is_large else 1, padding=1, bias=False),
+        nn.BatchNorm2d(16),
         nn.ReLU(),
-        Block(8, 8),
-        Block(8, 16),
+        nn.MaxPool2d(2) if is_large else nn.Identity(),
+        Block(16, 16),
         Block(16, 32),
+        Block(32, 64),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
-        nn.Linear(32, n_outputs),
+        nn.Linear(64, n_outputs),
     )
 
 

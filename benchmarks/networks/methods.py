@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,11 @@ from sk_anyloss.losses.steps import Cosine, Sigmoid
 from sk_anyloss.metrics import FBeta, get_metric
 from sk_anyloss.metrics.tuning import best_threshold
 
-__all__ = ["run_methods"]
+__all__ = ["METRIC_FREE", "run_methods"]
 
 NINE = tuple(t / 10 for t in range(1, 10))
+#: Methods that train for no metric: one fit serves all of them.
+METRIC_FREE = ("cross-entropy", "MSE", "class weights", "focal")
 
 
 def _loop(
@@ -74,22 +76,51 @@ def _criterion(name: str, metric: str) -> Any:
     return made[name]()
 
 
+def _fit(
+    name: str, make: Callable[[], nn.Module], split: Split, metric: str, seed: int,
+    epochs: int, lr: float, batch: int,
+) -> Callable[[np.ndarray], np.ndarray]:  # fmt: skip
+    """Train the network with a method; a function from images to logits."""
+    torch.manual_seed(seed)
+    module, criterion = make(), _criterion(name, metric)
+    if isinstance(criterion, Loss):
+        criterion.prepare(float((split.y == 0).sum()), float(split.y.sum()))
+    if name.startswith("bare"):
+        return _loop(module, criterion, split, epochs, lr, batch)
+    chosen = {} if criterion is None else {"criterion": criterion}
+    net = AnyLossNet(
+        module, metric=metric, lr=lr, max_epochs=epochs, batch_size=batch,
+        random_state=seed, **chosen,
+    )  # fmt: skip
+    return net.fit(split.X, split.y).logits
+
+
+def _fits(
+    methods: Mapping[str, Sequence[str]],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The fits that methods and their metrics need, with the metrics of each."""
+    for name, metrics in methods.items():
+        if name in METRIC_FREE:
+            yield name, tuple(metrics)
+        else:
+            yield from ((name, (metric,)) for metric in metrics)
+
+
 def run_methods(
-    names: Sequence[str], make: Callable[[], nn.Module], split: Split, metric: str,
+    methods: Mapping[str, Sequence[str]], make: Callable[[], nn.Module], split: Split,
     seed: int, epochs: int, lr: float, batch: int, tuned: Sequence[str] = (),
 ) -> list[Record]:  # fmt: skip
     """Fit the network with every method, and score its decisions.
 
     Parameters
     ----------
-    names : list of str
-        The methods.
+    methods : dict of str to list of str
+        The metrics that each method is scored by. Those of ``METRIC_FREE`` are fitted
+        once, the others once for each metric.
     make : callable
         Makes the network.
     split : Split
         The samples.
-    metric : str
-        What to train for and to score by.
     seed : int
         Of initial weights and order.
     epochs, lr, batch
@@ -98,33 +129,22 @@ def run_methods(
         Of which methods the threshold is also tuned on the validation samples.
     """
     records: list[Record] = []
-    for name in names:
-        torch.manual_seed(seed)
-        start, module = time.perf_counter(), make()
-        criterion = _criterion(name, metric)
-        if isinstance(criterion, Loss):
-            criterion.prepare(float((split.y == 0).sum()), float(split.y.sum()))
-        if name.startswith("bare"):
-            logits = _loop(module, criterion, split, epochs, lr, batch)
-        else:
-            chosen = {} if criterion is None else {"criterion": criterion}
-            net = AnyLossNet(
-                module, metric=metric, lr=lr, max_epochs=epochs, batch_size=batch,
-                random_state=seed, **chosen,
-            )  # fmt: skip
-            logits = net.fit(split.X, split.y).logits
+    for name, metrics in _fits(methods):
+        start = time.perf_counter()
+        logits = _fit(name, make, split, metrics[0], seed, epochs, lr, batch)
         seconds = time.perf_counter() - start
         test = logits(split.X_test)
-        offsets = {name: 0.0}
-        if name in tuned:
-            valid = logits(split.X_valid)
-            offsets[f"{name}, tuned"] = best_threshold(metric, valid, split.y_valid)[0]
-        for label, offset in offsets.items():
-            decided = (test > offset).astype(int)
-            score = metric_score(split.y_test, decided, metric=metric)
-            records.append({
-                "method": label, "metric": metric, "score": round(score, 5),
-                "collapsed": int(decided.min() == decided.max()),
-                "seconds": round(seconds, 1),
-            })  # fmt: skip
+        for metric in metrics:
+            offsets = {name: 0.0}
+            if name in tuned:
+                best, _ = best_threshold(metric, logits(split.X_valid), split.y_valid)
+                offsets[f"{name}, tuned"] = best
+            for label, offset in offsets.items():
+                decided = (test > offset).astype(int)
+                score = metric_score(split.y_test, decided, metric=metric)
+                records.append({
+                    "method": label, "metric": metric, "score": round(score, 5),
+                    "collapsed": int(decided.min() == decided.max()),
+                    "seconds": round(seconds, 1),
+                })  # fmt: skip
     return records
