@@ -6,8 +6,9 @@ FOLDER holds ``images/mnist.npz``, ``images/fashion_mnist.npz`` and
 ``large/mammography.npz``. Studies: ``collapse``, ``table10``, ``soft_sets``,
 ``surrogate``, ``long_tail``; all by default. Every finished task is appended to
 ``benchmarks/networks/results/STUDY.csv``, and an interrupted run resumes. Without
-``--data``, the tables of what is there are printed. ``--quick`` is the size that the
-published tables of docs/networks.md were made with; its rows name it.
+``--data``, the tables of what is there are printed, and with ``--picture FILE`` that of
+``surrogate`` is drawn. ``--quick`` is the size that the published tables of
+docs/networks.md were made with; its rows name it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import torch
 
+from benchmarks.networks.picture import plot_surrogate
 from benchmarks.networks.report import print_report
 from benchmarks.networks.store import run_tasks
 from benchmarks.networks.studies import STUDIES
@@ -38,6 +41,7 @@ def main() -> None:
         "--out", type=Path, default=Path(__file__).parent / "results",
         help="folder of the results, default: %(default)s",
     )  # fmt: skip
+    parser.add_argument("--picture", type=Path, help="file for a plot of surrogate")
     options = parser.parse_args()
     unknown = set(options.studies) - set(STUDIES)
     if unknown:
@@ -52,6 +56,8 @@ def main() -> None:
             run = partial(study.run, data=options.data)
             run_tasks(tasks, run, options.out / f"{name}.csv")
         print_report(name, options.out / f"{name}.csv")
+    if options.picture:
+        plot_surrogate(pd.read_csv(options.out / "surrogate.csv"), options.picture)
 
 
 if __name__ == "__main__":

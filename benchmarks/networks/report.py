@@ -10,7 +10,7 @@ import pandas as pd
 from benchmarks.networks.methods import METRIC_FREE
 from sk_anyloss.compare.verdict import judge_many
 
-__all__ = ["TABLES", "print_report"]
+__all__ = ["TABLES", "TUNED", "minutes", "print_report", "task_differences"]
 
 #: What identifies a task rather than a size of the study.
 CELLS = {"set", "digit", "seed", "trial", "split", "network", "metric", "imbalance"}
@@ -48,6 +48,14 @@ def minutes(table: pd.DataFrame) -> float:
     return float(table.loc[~keys.duplicated(), "seconds"].sum() / 60)
 
 
+def task_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """Scores of the tasks (index) by method (columns), minus tuned cross-entropy's."""
+    kinds = ["network", "set", "digit", "imbalance", "metric", "seed"]
+    keys = [key for key in kinds if key in table and table[key].notna().all()]
+    wide = table.pivot_table("score", keys, "method", sort=False)
+    return wide.sub(wide[TUNED], axis=0)
+
+
 def _collapse(table: pd.DataFrame) -> pd.DataFrame:
     """With the mean difference from tuned cross-entropy, and its standard error."""
     found = table.groupby(["network", "set", "method"], sort=False).agg(
@@ -56,9 +64,7 @@ def _collapse(table: pd.DataFrame) -> pd.DataFrame:
         seconds=("seconds", "median"),
     )  # fmt: skip
     if TUNED in set(table["method"]):
-        task = ["network", "set", "digit", "seed"]
-        wide = table.pivot_table("score", task, "method", sort=False)
-        minus = wide.sub(wide[TUNED], axis=0).stack()
+        minus = task_differences(table).stack()
         minus = minus.groupby(["network", "set", "method"], sort=False)
         found["minus_tuned"] = minus.mean()
         found["std_error"] = minus.std() / np.sqrt(minus.size())

@@ -11,6 +11,7 @@ from torch import nn
 
 from benchmarks.networks.images import MODULES, Block, long_tail, one_against_rest
 from benchmarks.networks.methods import METRIC_FREE, run_methods
+from benchmarks.networks.picture import plot_surrogate
 from benchmarks.networks.report import TABLES, minutes, print_report
 from benchmarks.networks.store import run_tasks
 from benchmarks.networks.studies import STUDIES
@@ -80,6 +81,9 @@ def test_studies_run_with_the_resnet_and_print_their_tables(study, tmp_path, cap
     printed = capsys.readouterr().out
     assert f"{study}: 2 tasks, side 28" in printed
     assert "cross-entropy, tuned" in printed
+    if study == "surrogate":
+        plot_surrogate(table, tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 def test_time_of_a_fit_is_counted_once():
