@@ -64,7 +64,7 @@ def _surrogate_tasks(quick: bool) -> list[Task]:
     """At 1:200, a batch has one or two positives: they are larger for that."""
     size = _resnet_size(quick)
     if quick:
-        size |= {"samples": 6000, "batch": 300}
+        size |= {"samples": 5000, "epochs": 6, "batch": 200}
     return [
         {"set": name, "digit": digit, "network": "resnet", **size,
          "imbalance": imbalance, "seed": seed}
