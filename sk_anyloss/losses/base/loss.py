@@ -1,96 +1,29 @@
-"""The contract of every loss, in three pure steps.
-
-Samples reach a loss only through statistics that are sums over them, so the work on
-samples comes before and after a computation with a handful of numbers:
-
-1. ``statistics(logits, samples) -> S, cache``: the statistics of a batch, additive over
-   samples, and what the last step needs of each sample;
-2. ``value_and_grad(S) -> loss, grad``: the loss, and its gradient by the statistics;
-3. ``backward(cache, grad, samples, out)``: from there to the gradient by the logits.
-
-Between the first two, :meth:`Loss.reduce` adds the statistics of other processes, and
-:meth:`Loss.average` those of earlier batches. The torch criterion wraps these steps in
-one autograd function; the closed-form training of the network calls them directly; a
-batch that is split into chunks, and the loss of an epoch, are sums of S.
-"""
+"""The base class of all losses, and the function that autograd differentiates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from sk_anyloss.losses.base.inputs import align, check_binary
+from sk_anyloss.losses.base.options import options_key
+from sk_anyloss.losses.base.statistics import Cache, Gradient, Statistics
 from sk_anyloss.losses.distributed.processes import Processes, ProcessGroup
-from sk_anyloss.losses.precision import at_least_single, full_precision
+from sk_anyloss.losses.precision import full_precision
 from sk_anyloss.metrics.arithmetic import FloatOrArray, Metric
 from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights
 
-__all__ = [
-    "AnyStatistics",
-    "Arranged",
-    "Cache",
-    "ClassesLoss",
-    "Factors",
-    "Gradient",
-    "Loss",
-    "MovingAverage",
-    "Parts",
-    "Statistics",
-    "align",
-    "check_binary",
-    "options_key",
-]
-
-
-#: The statistics of one of several losses: a tensor, or Parts again.
-Part = TypeVar("Part", bound=Any)
-
-
-class Parts(tuple[Part, ...]):
-    """Statistics of several losses side by side, added elementwise.
-
-    Examples
-    --------
-    >>> from sk_anyloss.losses.base import Parts
-    >>> Parts((1, 2)) + Parts((10, 20))
-    (11, 22)
-    """
-
-    def __add__(self, other: tuple[Any, ...]) -> Parts[Part]:
-        return Parts(a + b for a, b in zip(self, other, strict=True))
-
-    def __radd__(self, zero: int) -> Parts[Part]:
-        return self
-
-
-#: Statistics of a batch, additive over samples: a tensor, or Parts for a loss that is
-#: made of others. The axis of the K models comes before those of the classes:
-#: (..., K, classes) or (..., K, true class, decided class).
-Statistics = TypeVar("Statistics", bound=Tensor | Parts)
-
-#: Statistics of whatever loss it is.
-AnyStatistics: TypeAlias = Tensor | Parts[Any]
-
-#: What ``backward`` needs of each sample of a batch: for most losses a tensor of shape
-#: (K, n), the derivative by the logit. The bound lets the default ``backward`` use it.
-Cache = TypeVar("Cache", bound=Any)
-
-#: Gradient of the loss by the statistics, in the form that ``backward`` takes: for most
-#: losses the two :data:`Factors`. The bound lets the default ``backward`` use it.
-Gradient = TypeVar("Gradient", bound=Any)
+__all__ = ["Arranged", "Loss"]
 
 #: The loss of a kind of target with the logits and samples of a batch, and the shape
 #: of its value.
 Arranged: TypeAlias = "tuple[Loss, Tensor, AnyWeights, tuple[int, ...]]"
-
-#: Factors of the negatives and of the positives in the gradient of a loss: floats for
-#: one model, arrays of shape (K,) for K models.
-Factors: TypeAlias = tuple[FloatOrArray, FloatOrArray]
 
 
 class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
@@ -417,107 +350,6 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             return _LossFunction.apply(logits, self, samples, averaged)
 
 
-_ATTRIBUTES_OF_MODULES = frozenset(vars(nn.Module()))
-
-
-def options_key(loss: nn.Module) -> object:
-    """A key that is the same for two losses of a class only if their options are.
-
-    Parameters
-    ----------
-    loss : torch.nn.Module
-        A loss.
-
-    Returns
-    -------
-    key : hashable
-        From the attributes; the identity of a loss that holds tensors or modules.
-
-    Examples
-    --------
-    >>> from sk_anyloss.losses import BCE, Focal
-    >>> from sk_anyloss.losses.base import options_key
-    >>> options_key(Focal(2)) == options_key(Focal(2)) != options_key(Focal(3))
-    True
-    """
-    own = {k: v for k, v in vars(loss).items() if k not in _ATTRIBUTES_OF_MODULES}
-    own.pop("_forms", None)
-    has_state = any(True for _ in loss.children()) or any(loss.state_dict())
-    if has_state or any(isinstance(v, (Tensor, np.ndarray)) for v in own.values()):
-        return id(loss)
-    return repr(sorted(own.items()))
-
-
-class ClassesLoss(Loss[Statistics, Cache, Gradient]):
-    """Base class of losses for C classes, whose logits have the shape (K, C, n)."""
-
-    def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
-        return self
-
-    def arrange(
-        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-    ) -> Arranged:
-        logits = at_least_single(logits)
-        if logits.dim() != 2 or logits.shape[1] < 2 or y.shape != logits.shape[:1]:
-            raise ValueError(
-                "A loss of several classes takes logits of shape (n, C) with y of "
-                f"shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
-            )
-        samples = ClassWeights.of_classes(y, logits.shape[1], logits, sample_weight)
-        return self, logits.T[None], samples, ()
-
-    def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
-        """Loss of a batch whose labels and weights have been validated.
-
-        Parameters
-        ----------
-        logits : tensor of shape (C, n)
-            Logits.
-        samples : ClassWeights
-            Classes and weights.
-
-        Returns
-        -------
-        loss : tensor of shape ()
-            Differentiable, if the logits require a gradient.
-        """
-        return self.apply_steps(logits[None], samples).squeeze(0)
-
-
-class MovingAverage:
-    """Exponential moving average of the statistics over the batches of a training.
-
-    Parameters
-    ----------
-    decay : float
-        Decay of the average, in [0, 1); 0 for none.
-    """
-
-    decay: float
-    moving_average: Tensor | None
-
-    def set_decay(self, decay: float) -> None:
-        """Start without an average."""
-        if not 0 <= decay < 1:
-            raise ValueError(f"decay must lie in [0, 1), got {decay!r}.")
-        self.decay, self.moving_average = decay, None
-
-    def average(self, S: Tensor) -> Tensor:
-        """The average with earlier batches."""
-        if not self.decay:
-            return S
-        before = self.moving_average
-        if before is not None and before.shape == S.shape:
-            S = before + (1 - self.decay) * (S - before)
-        self.moving_average = S.clone()
-        return S
-
-    def reset(self) -> None:
-        """Discard the statistics of earlier batches."""
-        super().reset()  # type: ignore[misc]
-        self.moving_average = None
-
-
 class _LossFunction(torch.autograd.Function):
     """The three steps as one function of the logits, of shape (K, ..., n)."""
 
@@ -546,85 +378,3 @@ class _LossFunction(torch.autograd.Function):
         if ctx.factor != 1:
             grad = grad * ctx.factor
         return grad * by_logits, None, None, None
-
-
-def check_binary(y: Tensor) -> None:
-    """Refuse labels other than 0 and 1.
-
-    Parameters
-    ----------
-    y : tensor
-        Labels.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sk_anyloss.losses.base import check_binary
-    >>> check_binary(torch.tensor([1, 2]))
-    Traceback (most recent call last):
-        ...
-    ValueError: Labels must be 0 or 1, got [1, 2] among them...
-    """
-    # 0 and 1 are their own squares, and NaN is not.
-    if not bool((y * y == y).all()):
-        raise ValueError(
-            f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them. For "
-            "classes, the network needs an output for each of them."
-        )
-
-
-def align(
-    logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Convert logits, labels and weights to one dtype and to matching shapes.
-
-    The dtype is that of the logits, but float32 at least. Without this, logits of shape
-    (n, 1) and labels of shape (n,) would silently broadcast to (n, n).
-
-    Parameters
-    ----------
-    logits : tensor of shape (n,), (n, 1) or (..., n)
-        Floating-point numbers.
-    y : tensor of shape (n,) or (n, 1)
-        Labels.
-    sample_weight : tensor of shape (n,) or (n, 1), default=None
-        Weights.
-
-    Returns
-    -------
-    logits : tensor of shape (n,) or (..., n)
-        Logits.
-    y, sample_weight : tensor of shape (n,)
-        Labels and weights; None for no weights.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sk_anyloss.losses.base import align
-    >>> logits, y, _ = align(torch.zeros(3, 1), torch.tensor([0, 1, 1]))
-    >>> logits.shape, y
-    (torch.Size([3]), tensor([0., 1., 1.]))
-    """
-    if not logits.is_floating_point():
-        raise TypeError(f"Logits must be floating-point numbers, got {logits.dtype}.")
-    logits = at_least_single(logits)
-    if y.dim() == 2 and y.shape[1] == 1:
-        y = y.squeeze(1)
-    if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):
-        logits = logits.squeeze(-1)
-    if y.shape[-1:] != logits.shape[-1:] or y.dim() > logits.dim():
-        raise ValueError(
-            "A loss takes one logit per sample: logits of shape (n,), (n, 1) or "
-            f"(..., n) with y of shape (n,); got {tuple(logits.shape)} and "
-            f"{tuple(y.shape)}."
-        )
-    if sample_weight is not None:
-        if sample_weight.shape == (*y.shape, 1):
-            sample_weight = sample_weight.squeeze(-1)
-        if sample_weight.shape[-1:] != y.shape[-1:]:
-            raise ValueError(
-                "sample_weight must have one entry per sample; got shape "
-                f"{tuple(sample_weight.shape)} with y of shape {tuple(y.shape)}."
-            )
-        sample_weight = sample_weight.to(logits.dtype)
-    return logits, y.to(logits.dtype), sample_weight
