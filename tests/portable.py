@@ -34,6 +34,7 @@ NUMERIC = [
     "tests/metrics/test_derivatives.py",
     "tests/training/data/test_stacked_batches.py",
     "tests/training/network/test_stacked_parameters.py",
+    "tests/losses/test_fused.py",
     "tests/losses/test_losses.py",
     "tests/losses/test_multiclass.py",
     "tests/losses/test_stacked.py",

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import Factors, Loss, MovingAverage, options_key
 from sk_anyloss.losses.distributed.processes import ProcessGroup
+from sk_anyloss.losses.fused import Amplified, FusedAnyLoss, is_gentle
 from sk_anyloss.losses.multiclass import DEFAULT_STEP, MulticlassAnyLoss, OneAgainstRest
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import (
@@ -139,6 +140,53 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
             thresholds = tuple(sorted(thresholds, reverse=True))
         self.thresholds: tuple[Threshold, ...] = thresholds
         self.stacked_metrics: StackedMetrics | None = None
+
+    #: What :meth:`forward` computes in few operations, if it can, and for which step.
+    _amplified: Amplified | None = None
+    _amplified_step: Step | None = None
+
+    def forward(
+        self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
+    ) -> Tensor:
+        """Loss of a batch, as for any :class:`sk_anyloss.losses.base.Loss`.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n,), (n, 1), (n, C) or (n, Q)
+            Output of the network for each sample, before any sigmoid or softmax.
+        y : tensor of shape (n,), (n, 1) or (n, Q)
+            Labels or classes, of any dtype.
+        sample_weight : tensor of shape (n,), default=None
+            Weights; a sample of weight 2 counts as two.
+
+        Returns
+        -------
+        loss : tensor of shape ()
+            The loss.
+        """
+        if self._amplified_step is not self.step:
+            self._amplified, self._amplified_step = self._find_amplified(), self.step
+        amplified = self._amplified
+        if (
+            amplified is not None
+            and not self.decay
+            and amplified.accepts(logits, y, sample_weight)
+            and self.processes.is_alone()
+        ):
+            return FusedAnyLoss.apply(logits, y, amplified)
+        return super().forward(logits, y, sample_weight)
+
+    def _find_amplified(self) -> Amplified | None:
+        """The loss in a form for :class:`FusedAnyLoss`, if it has one."""
+        is_plain = type(self) is AnyLoss and self.stacked_metrics is None
+        if not is_plain or self.error is not None or isinstance(self.metric, Curve):
+            return None
+        if len(self.thresholds) > 1 or not is_gentle(self.step, self.thresholds[0]):
+            return None
+        assert isinstance(self.step, Sigmoid)
+        L, threshold = float(self.step.L), float(self.thresholds[0])
+        derivatives = self.value_and_derivatives
+        return Amplified.of(self.metric, derivatives, self.name, L, threshold)
 
     def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
         if isinstance(self.step, (Sigmoid, Identity, LogitSigmoid)):
