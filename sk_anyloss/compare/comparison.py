@@ -10,7 +10,7 @@ from sk_anyloss.compare.explanation import Explanation, explain
 from sk_anyloss.compare.model_file.saved import save
 from sk_anyloss.compare.report.summary import summarize
 from sk_anyloss.compare.report.thresholds import threshold_table
-from sk_anyloss.compare.results import Results
+from sk_anyloss.compare.results.results import Results
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
 from sk_anyloss.compare.tables.table import as_frame

@@ -14,7 +14,7 @@ from sk_anyloss.compare.folds.outer import describe_folds, make_splits
 from sk_anyloss.compare.methods.own import OwnMethod
 from sk_anyloss.compare.metrics import check_metric, metric_for_classes
 from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS, CURVES
+from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS, CURVES
 from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.build import make_table

@@ -15,7 +15,7 @@ from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["dummy_ranking"]

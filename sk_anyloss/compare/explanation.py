@@ -31,7 +31,7 @@ from sk_anyloss.compare.tables.table import (
 )
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["Explanation", "explain"]
 

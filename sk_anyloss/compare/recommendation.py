@@ -13,7 +13,7 @@ from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.report.thresholds import total_cost
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["SURE", "Recommendation", "recommend"]
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["Finding", "NotApplicable", "ResultCheck", "Severity", "TableCheck"]

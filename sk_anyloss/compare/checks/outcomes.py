@@ -12,7 +12,7 @@ from sk_anyloss.compare.metrics import score_counts
 from sk_anyloss.compare.report.text import metric_title
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.run.store import Fold
     from sk_anyloss.compare.tables.table import Table
 

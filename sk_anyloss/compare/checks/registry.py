@@ -28,7 +28,7 @@ from sk_anyloss.compare.checks.samples import (
 )
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["RESULT_CHECKS", "TABLE_CHECKS", "check_results", "check_table"]

@@ -12,7 +12,7 @@ from sk_anyloss.compare.report.classes import shown_classes
 from sk_anyloss.compare.report.page import versions
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["model_card"]
 

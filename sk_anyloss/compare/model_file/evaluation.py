@@ -15,7 +15,7 @@ from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.metrics import metric_for_classes, score_counts
 from sk_anyloss.compare.model_file.saved import load, predict
 from sk_anyloss.compare.report.text import metric_title
-from sk_anyloss.compare.results import ALSO, ALSO_MULTICLASS
+from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS
 from sk_anyloss.compare.tables.labels import as_labels
 
 __all__ = ["Evaluation", "evaluate_model"]

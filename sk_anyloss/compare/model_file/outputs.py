@@ -14,7 +14,7 @@ from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.tables.table import Features
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = [
     "Calibration",

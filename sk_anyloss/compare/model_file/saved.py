@@ -39,7 +39,7 @@ from sk_anyloss.compare.tables.table import (
 from sk_anyloss.plain import replace_parts, to_plain
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["apply_model", "load", "load_model", "predict", "save"]
 

@@ -19,7 +19,7 @@ from sk_anyloss.compare.report.drawing import (
 )
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["plot_all_confusions", "plot_confusion"]
 

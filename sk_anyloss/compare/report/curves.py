@@ -22,7 +22,7 @@ from sk_anyloss.compare.report.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["plot_calibration", "plot_precision_recall", "plot_roc"]
 

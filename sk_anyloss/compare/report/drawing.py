@@ -16,7 +16,7 @@ from sk_anyloss.compare.methods.registry import get_method
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = [
     "DARK",

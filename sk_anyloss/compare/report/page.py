@@ -36,7 +36,7 @@ from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
     from sk_anyloss.compare.verdict import Verdict
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["EXPLAINED", "figures", "plot_scores"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["summarize", "to_json"]

@@ -12,7 +12,7 @@ from sk_anyloss.metrics import Metric, Savings, metric_name
 from sk_anyloss.metrics.multiclass.averages import AVERAGES
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["format_recommendation", "format_results", "metric_title", "wrap_finding"]
 

@@ -14,7 +14,7 @@ from sk_anyloss.metrics import Metric, Savings, get_metric, metric_name
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 
 if TYPE_CHECKING:
-    from sk_anyloss.compare.results import Results
+    from sk_anyloss.compare.results.results import Results
 
 __all__ = ["html_thresholds", "threshold_table", "total_cost"]
 
