@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sk_anyloss.compare.explanation import Explanation, explain
 from sk_anyloss.compare.model_file.saved import save
+from sk_anyloss.compare.report.html.findings import html_checks, html_recommendation
+from sk_anyloss.compare.report.html.tables import html_table
 from sk_anyloss.compare.report.summary import summarize
 from sk_anyloss.compare.report.thresholds import threshold_table
 from sk_anyloss.compare.results.results import Results
@@ -71,7 +73,7 @@ class Comparison(Results):
         page : Path
             The path of the report.
         """
-        from sk_anyloss.compare.report.page import write_report
+        from sk_anyloss.compare.report.html.page import write_report
 
         return write_report(self, Path(folder))
 
@@ -228,12 +230,6 @@ class Comparison(Results):
         return save(self, path, method, calibrate=calibrate, onnx=onnx)
 
     def _repr_html_(self) -> str:
-        from sk_anyloss.compare.report.page import (
-            html_checks,
-            html_recommendation,
-            html_table,
-        )
-
         names = [table.name for table in self.tables]
         parts = [
             f"<h4>{escape(name)}</h4>{html_recommendation(self, name)}"

@@ -9,7 +9,7 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.model_file.facts import Facts
 from sk_anyloss.compare.recommendation import describe_effect
 from sk_anyloss.compare.report.classes import shown_classes
-from sk_anyloss.compare.report.page import versions
+from sk_anyloss.compare.report.versions import versions
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results

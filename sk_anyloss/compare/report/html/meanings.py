@@ -52,7 +52,7 @@ def metric_meaning(metric: str | Metric) -> str:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.report.meanings import metric_meaning
+    >>> from sk_anyloss.compare.report.html.meanings import metric_meaning
     >>> metric_meaning("precision")
     'Of the samples that are labelled positive, the fraction that are.'
     >>> metric_meaning("recall[late]")

@@ -1,0 +1,169 @@
+"""Rankings, verdicts and scores of classes as tables of the page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sk_anyloss.compare.methods.registry import get_method
+from sk_anyloss.compare.report.classes import class_section
+from sk_anyloss.compare.report.html.markup import bullets, cell, sortable
+from sk_anyloss.compare.report.html.meanings import metric_meaning
+from sk_anyloss.compare.report.text import metric_title
+
+if TYPE_CHECKING:
+    from sk_anyloss.compare.results.results import Results
+    from sk_anyloss.compare.verdict import Verdict
+
+__all__ = ["html_classes", "html_table", "html_verdicts"]
+
+
+def html_table(comparison: Results, data: str | None) -> str:
+    """The ranking as an HTML table, with the probabilities of the verdicts.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+
+    Returns
+    -------
+    table : str
+        HTML, in which all names are escaped.
+    """
+    ranking = comparison.ranking(data)
+    others = comparison.other_metrics
+    verdicts = comparison.verdicts(data)
+    judged = next(iter(verdicts.values())).method if verdicts else ""
+    metric, titles = comparison.metric_title, map(metric_title, others)
+    heads = ["", "method", metric, "rank", *titles, "s / fit"]
+    if judged:
+        heads.append(f"{judged} better / equivalent / worse")
+    rows = []
+    for rank, (name, row) in enumerate(ranking.iterrows(), 1):
+        numbers = [row[other] for other in others]
+        cells = [
+            cell(str(rank), rank),
+            f'<th scope="row">{html.escape(row["title"])}</th>',
+            cell(_mean_and_std(row), row["mean"]),
+            cell(_number(row["rank"], 1), row["rank"]),
+            *(cell(_number(number), number) for number in numbers),
+            cell(_number(row["seconds"], 2), row["seconds"]),
+        ]
+        if judged:
+            cells.append(_probabilities(verdicts.get(str(name))))
+        optimizes = get_method(str(name)).optimizes_metric
+        highlight = ' class="highlight"' if optimizes else ""
+        rows.append(f"<tr{highlight}>{''.join(cells)}</tr>")
+    rows += _dummy_rows(comparison, data, bool(judged))
+    meanings = {
+        heads[2]: metric_meaning(comparison.metric),
+        **{metric_title(other): metric_meaning(other) for other in others},
+        **{head: metric_meaning(head) for head in ("rank", "s / fit")},
+    }
+    return sortable(heads, rows, meanings)
+
+
+def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str]:
+    """Rows of the predictions that need no model, without rank and time."""
+    rows = []
+    for row in comparison.dummies(data).to_dict("records"):
+        numbers = [row[other] for other in comparison.other_metrics]
+        cells = [
+            "<td></td>",
+            f'<th scope="row">{html.escape(row["title"])}</th>',
+            cell(_mean_and_std(row), row["mean"]),
+            "<td></td>",
+            *(cell(_number(number), number) for number in numbers),
+            *["<td></td>"] * (2 if judged else 1),
+        ]
+        rows.append(f'<tr class="dummy">{"".join(cells)}</tr>')
+    return rows
+
+
+def _mean_and_std(row: Mapping[str, float]) -> str:
+    spread = f" <small>± {_number(row['std'])}</small>" if _number(row["std"]) else ""
+    return _number(row["mean"]) + spread
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "" if value != value else f"{value:.{digits}f}"
+
+
+def _probabilities(verdict: Verdict | None) -> str:
+    """The three probabilities of a verdict as numbers and as a bar."""
+    if verdict is None:
+        return cell("", -1)
+    parts = [
+        f'<span class="{kind}" style="flex:{max(probability, 0.0):.3f}"></span>'
+        for kind, probability in (
+            ("better", verdict.better),
+            ("equivalent", verdict.equivalent),
+            ("worse", verdict.worse),
+        )
+    ]
+    text = f"{verdict.better:.2f} / {verdict.equivalent:.2f} / {verdict.worse:.2f}"
+    bar = f'<div class="bar" role="img" aria-label="{text}">{"".join(parts)}</div>'
+    return cell(f"{text}{bar}", verdict.better)
+
+
+def html_verdicts(comparison: Results, data: str | None) -> str:
+    """The verdict, and those against every method to unfold.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+
+    Returns
+    -------
+    part : str
+        HTML, in which all names are escaped.
+    """
+    sentences = [str(verdict) for verdict in comparison.verdicts(data).values()]
+    text = bullets("", sentences)
+    verdict = f"<p>{html.escape(comparison.verdict(data))}</p>"
+    if not sentences:
+        return verdict
+    summary = "<summary>Verdicts against every method</summary>"
+    return f"{verdict}<details>{summary}{text}</details>"
+
+
+def html_classes(comparison: Results, data: str) -> str:
+    """Scores of each class by the best method, for more than two classes.
+
+    Parameters
+    ----------
+    comparison : Results
+        The results.
+    data : str
+        Name of a data set.
+
+    Returns
+    -------
+    part : str
+        HTML, in which all names are escaped; empty for two classes.
+    """
+    section = class_section(comparison, data)
+    if section is None:
+        return ""
+    title = f"Classes, by {section.method} over all folds"
+    heads = ["", "class", "precision", "recall", "F1", "support", "mistaken for"]
+    rows = []
+    for place, (label, row) in enumerate(section.report.iterrows(), 1):
+        numbers = [float(row[name]) for name in ("precision", "recall", "f1")]
+        cells = [
+            cell(str(place), place),
+            f'<th scope="row">{html.escape(str(label))}</th>',
+            *(cell(_number(number), number) for number in numbers),
+            cell(f"{row['support']:,}", row["support"]),
+            f"<td>{html.escape(row['mistaken'])}</td>",
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    note = f"<p>{html.escape(section.note)}</p>" if section.note else ""
+    return f"<h3>{html.escape(title)}</h3>{note}{sortable(heads, rows)}"
