@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import TypeAlias
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 
-__all__ = ["check_folds", "inner_cv"]
+__all__ = ["check_folds", "inner_cv", "make_folds"]
 
 #: What scikit-learn takes as ``cv``: a number of folds, a splitter, or the splits.
 CV: TypeAlias = "int | BaseCrossValidator | list[tuple[np.ndarray, np.ndarray]] | None"
@@ -87,3 +88,70 @@ def check_folds(
                 "fewer folds, or a splitter that keeps both classes together, such "
                 "as StratifiedKFold or StratifiedGroupKFold."
             )
+
+
+def make_folds(
+    model: Any,
+    X: Any,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    seed: int,
+    split_params: Mapping[str, Any],
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds of a meta-estimator, by its ``cv``.
+
+    Parameters
+    ----------
+    model : estimator
+        With the parameter ``cv``.
+    X : array-like
+        Samples.
+    target : ndarray of shape (n,) or (n, Q)
+        Their classes; of several labels, the rarest of each sample is stratified by.
+    weight : ndarray or None
+        Weights of the samples.
+    seed : int
+        Of the order in which they are shuffled.
+    split_params : mapping of str to object
+        For ``split`` of the splitter.
+
+    Returns
+    -------
+    folds : list of pairs of arrays
+        Positions to train on, and positions to leave out.
+    """
+    cv, strata = model.cv, target
+    if cv is None or isinstance(cv, numbers.Integral):
+        cv = 5 if cv is None else int(cv)
+        strata = _rarest_label(target) if target.ndim == 2 else target
+        classes, counts = np.unique(strata, return_counts=True)
+        if target.ndim == 1 and counts.min() < 2:
+            rarest = classes.tolist()[counts.argmin()]
+            raise ValueError(
+                f"The class {rarest!r} has one sample, and "
+                f"{type(model).__name__} needs two of each class, one to train on "
+                "and one to leave out; merge the class with another, leave it out, "
+                "or pass a splitter as cv."
+            )
+        if cv > counts.max():
+            warnings.warn(
+                f"cv={cv} is lowered to {counts.max()}, the number of samples in "
+                "the largest class.",
+                UserWarning,
+                stacklevel=3,
+            )
+            cv = max(int(counts.max()), 2)
+    with warnings.catch_warnings():
+        # Folds without a sample of a rare class do no harm to pooled scores.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        folds = list(inner_cv(cv, seed).split(X, strata, **split_params))
+    if target.ndim == 1:
+        check_folds(folds, target, weight)
+    return folds
+
+
+def _rarest_label(target: np.ndarray) -> np.ndarray:
+    """The rarest label of each sample, to stratify by; -1 without any."""
+    order = np.argsort(target.sum(axis=0), kind="stable")
+    first = np.argmax(target[:, order] == 1, axis=1)
+    return np.where(target.any(axis=1), order[first], -1)

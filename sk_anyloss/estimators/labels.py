@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import assert_all_finite, indexable
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from sk_anyloss.estimators.tuning.responses import model_outputs
+from sk_anyloss.metrics.scoring import check_indicator
 from sk_anyloss.training.target_types import Binary, Multiclass, Multilabel, TargetType
 
-__all__ = ["Labels"]
+__all__ = ["Labels", "check_samples"]
 
 #: The most classes that a network is built for. The soft confusion matrix of a batch
 #: and its gradient have the square of this many entries.
@@ -183,3 +187,36 @@ def _two_classes(
             f"pos_label={pos_label!r} is not one of the classes {found.tolist()}."
         )
     return found, found[1] if pos_label is None else pos_label
+
+
+def check_samples(model: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarray]:
+    """Validate labels, and leave the samples to the estimator that gets them.
+
+    Parameters
+    ----------
+    model : estimator
+        Who asks for them.
+    X : array-like
+        Samples, of any kind.
+    y : array-like of shape (n,) or (n, Q)
+        Their classes, or an indicator matrix of several labels.
+
+    Returns
+    -------
+    X : array-like
+        The samples, which can be indexed.
+    y : ndarray
+        The labels.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
+    X, y = indexable(X, y)
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        return X, check_indicator(y)
+    target: np.ndarray = column_or_1d(y, warn=True)
+    assert_all_finite(target, input_name="y")
+    check_classification_targets(target)
+    return X, target

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numbers
-import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -12,28 +11,26 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from sk_anyloss._compat import check_sample_weight, routing_enabled
+from sk_anyloss._compat import check_sample_weight
 from sk_anyloss.estimators.binary_mixin import LinksToDocumentation
-from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
-from sk_anyloss.estimators.labels import Labels
+from sk_anyloss.estimators.folds import CV, inner_cv, make_folds
+from sk_anyloss.estimators.labels import Labels, check_samples
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.fold_fits import fit_fold
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.estimators.tuning.responses import check_response
+from sk_anyloss.estimators.tuning.routing import routed_params
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.metrics.scoring import check_indicator, metric_score
+from sk_anyloss.metrics.scoring import metric_score
 
 __all__ = ["TunedDecisionClassifier"]
 
@@ -216,15 +213,15 @@ class TunedDecisionClassifier(
         inner = self._inner()
         check_response(inner)
         self._check_n_bootstrap()
-        X, target = self._check_samples(X, y)
+        X, target = check_samples(self, X, y)
         weight = None
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(target))
         labels = Labels.of(target, self.pos_label)
         self._check_metric(labels)
-        fit_params, split_params = self._routed(inner, weight, params)
+        fit_params, split_params = routed_params(self, inner, weight, params)
         fold_seed, bootstrap_seed = split_seed(self.random_state, 2)
-        folds = self._folds(X, target, weight, fold_seed, split_params)
+        folds = make_folds(self, X, target, weight, fold_seed, split_params)
         if not self.refit and len(folds) > 1:
             raise ValueError(
                 f"refit=False keeps the estimator of a single split, but cv makes "
@@ -257,21 +254,6 @@ class TunedDecisionClassifier(
         if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 0:
             raise ValueError(f"n_bootstrap must be an integer from 0 on, got {n!r}.")
 
-    def _check_samples(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarray]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None."
-            )
-        X, y = indexable(X, y)
-        shape = y.shape if hasattr(y, "shape") else np.shape(y)
-        if len(shape) == 2 and shape[1] > 1:
-            return X, check_indicator(y)
-        target: np.ndarray = column_or_1d(y, warn=True)
-        assert_all_finite(target, input_name="y")
-        check_classification_targets(target)
-        return X, target
-
     def _check_metric(self, labels: Labels) -> None:
         self.metric_ = labels.target.resolve(self.metric)
         if labels.target.is_curve(self.metric):
@@ -280,67 +262,6 @@ class TunedDecisionClassifier(
                 "threshold is better for it than another; choose a metric of the "
                 "confusion matrix, such as 'f1'."
             )
-
-    def _routed(
-        self, inner: Any, weight: np.ndarray | None, params: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What goes to ``fit`` of the estimator, and to ``split`` of the splitter."""
-        if routing_enabled():
-            given = dict(params)
-            if weight is not None:
-                given["sample_weight"] = weight
-            routed = process_routing(self, "fit", **given)
-            return dict(routed.estimator.fit), dict(routed.splitter.split)
-        fit_params = dict(params)
-        if weight is not None:
-            name = _weight_parameter(inner)
-            if name is None:
-                warnings.warn(
-                    f"{type(inner).__name__}.fit takes no sample_weight; the weights "
-                    "are used to tune the decision only.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-            else:
-                fit_params[name] = weight
-        return fit_params, {}
-
-    def _folds(
-        self,
-        X: Any,
-        target: np.ndarray,
-        weight: np.ndarray | None,
-        seed: int,
-        split_params: Mapping[str, Any],
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        cv, strata = self.cv, target
-        if cv is None or isinstance(cv, numbers.Integral):
-            cv = 5 if cv is None else int(cv)
-            strata = _rarest_label(target) if target.ndim == 2 else target
-            classes, counts = np.unique(strata, return_counts=True)
-            if target.ndim == 1 and counts.min() < 2:
-                rarest = classes.tolist()[counts.argmin()]
-                raise ValueError(
-                    f"The class {rarest!r} has one sample, and "
-                    f"{type(self).__name__} needs two of each class, one to train on "
-                    "and one to leave out; merge the class with another, leave it out, "
-                    "or pass a splitter as cv."
-                )
-            if cv > counts.max():
-                warnings.warn(
-                    f"cv={cv} is lowered to {counts.max()}, the number of samples in "
-                    "the largest class.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-                cv = max(int(counts.max()), 2)
-        with warnings.catch_warnings():
-            # Folds without a sample of a rare class do no harm to pooled scores.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            folds = list(inner_cv(cv, seed).split(X, strata, **split_params))
-        if target.ndim == 1:
-            check_folds(folds, target, weight)
-        return folds
 
     def _set_decision(
         self, labels: Labels, decision: Decision, spread: np.ndarray | None
@@ -469,22 +390,3 @@ class TunedDecisionClassifier(
             labels=None if kind == "multilabel-indicator" else self._labels.classes,
             sample_weight=sample_weight,
         )
-
-
-def _weight_parameter(estimator: Any) -> str | None:
-    """Name under which ``fit`` takes sample weights, without metadata routing."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = _weight_parameter(last)
-        return None if inner is None else f"{name}__{inner}"
-    if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
-    searched = getattr(estimator, "estimator", None)  # Of GridSearchCV, say.
-    return None if searched is None else _weight_parameter(searched)
-
-
-def _rarest_label(target: np.ndarray) -> np.ndarray:
-    """The rarest label of each sample, to stratify by; -1 without any."""
-    order = np.argsort(target.sum(axis=0), kind="stable")
-    first = np.argmax(target[:, order] == 1, axis=1)
-    return np.where(target.any(axis=1), order[first], -1)
