@@ -24,7 +24,10 @@ from torch import Tensor
 from sk_anyloss.losses.base import check_binary
 from sk_anyloss.losses.steps import Sigmoid, Threshold
 from sk_anyloss.metrics.arithmetic import Metric
-from sk_anyloss.metrics.differentiable import ValueAndDerivatives, not_finite
+from sk_anyloss.metrics.derivatives.differentiable import (
+    ValueAndDerivatives,
+    not_finite,
+)
 
 __all__ = ["Amplified", "FusedAnyLoss", "is_gentle"]
 
@@ -50,7 +53,7 @@ class Amplified(NamedTuple):
         ``f(tn, fp, fn, tp)``.
     value_and_derivatives : callable
         The metric with its derivatives, from
-        :func:`sk_anyloss.metrics.differentiable.differentiate`.
+        :func:`sk_anyloss.metrics.derivatives.differentiable.differentiate`.
     name : str
         Name of the metric.
     L, threshold : float

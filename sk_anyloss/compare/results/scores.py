@@ -16,9 +16,9 @@ from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
+from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.metrics.multiclass.averages import one_against_rest
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
-from sk_anyloss.metrics.evaluation import evaluate_logits
 
 __all__ = ["ALSO", "ALSO_MULTICLASS", "CURVES", "Scores"]
 
