@@ -19,7 +19,12 @@ from sk_anyloss.losses.base import AnyStatistics, Loss
 from sk_anyloss.losses.stacked import stack_losses
 from sk_anyloss.metrics.class_weights import ClassWeights
 from sk_anyloss.training.data.batches import Chunk
-from sk_anyloss.training.network.layers import Layers, Norm, Workspace
+from sk_anyloss.training.network.layers import (
+    Layers,
+    Norm,
+    Workspace,
+    weighted_mean,
+)
 from sk_anyloss.training.network.mlp import ACTIVATIONS, MLP
 
 __all__ = ["ClosedForm", "supports"]
@@ -216,9 +221,10 @@ class ClosedForm(Layers):
                 self.normalize_by(space, chunk)
                 return False
             share, weight = chunk.classes.share(), _weight(chunk)
-            its_mean = torch.bmm(space.z_group, share)
-            centred = torch.sub(space.z_group, its_mean, out=space.scratch_group)
-            its_var = torch.bmm(centred.mul_(centred), share)
+            scratch = space.scratch_group
+            its_mean = weighted_mean(space.z_group, share, scratch)
+            centred = torch.sub(space.z_group, its_mean, out=scratch)
+            its_var = weighted_mean(centred.mul_(centred), share, scratch)
             # Two means and variances become those of all samples together.
             step = its_mean - mean
             squares = squares + its_var * weight

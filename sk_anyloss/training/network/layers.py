@@ -17,7 +17,7 @@ from sk_anyloss.training.data.batches import Chunk
 from sk_anyloss.training.network.mlp import ACTIVATIONS, MLP, WeightedBatchNorm
 from sk_anyloss.training.network.stacked_parameters import FlatModules
 
-__all__ = ["Layers", "Norm", "Workspace"]
+__all__ = ["Layers", "Norm", "Workspace", "weighted_mean"]
 
 #: Called at a batch norm on the way; True ends the pass there.
 AtNorm = Callable[["Workspace", Chunk], "bool | None"]
@@ -124,6 +124,37 @@ class Workspace:
         return self.norm
 
 
+def weighted_mean(values: Tensor, share: Tensor, scratch: Tensor) -> Tensor:
+    """Mean over the samples of each group.
+
+    Parameters
+    ----------
+    values : tensor of shape (G, rows, n)
+        A value of each sample in each row.
+    share : tensor of shape (G, n, 1)
+        Fraction of each sample in the weight of its group.
+    scratch : tensor of shape (G, rows, n)
+        Is overwritten; may be the values themselves.
+
+    Returns
+    -------
+    mean : tensor of shape (G, rows, 1)
+        The weighted mean of each row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.training.network.layers import weighted_mean
+    >>> values, share = torch.tensor([[[1.0, 5.0]]]), torch.tensor([[[0.75], [0.25]]])
+    >>> weighted_mean(values, share, values)
+    tensor([[[2.]]])
+    """
+    if len(values) == 1:
+        return torch.bmm(values, share)
+    # A batch of products with one column each takes ten times as long.
+    return torch.mul(values, share.mT, out=scratch).sum(-1, keepdim=True)
+
+
 class Layers:
     """The layers of K networks of one shape, with the workspaces of their passes.
 
@@ -191,10 +222,11 @@ class Layers:
     def normalize(self, space: Workspace, chunk: Chunk) -> None:
         """Batch-normalise a layer by mean and variance of the chunk."""
         norm, share = space.known_norm, chunk.classes.share()
-        norm.mean = self.over_processes(torch.bmm(space.z_group, share))
+        mean = weighted_mean(space.z_group, share, space.scratch_group)
+        norm.mean = self.over_processes(mean)
         torch.sub(space.z_group, norm.mean, out=space.normal)
-        torch.mul(space.normal, space.normal, out=space.scratch_group)
-        norm.var = self.over_processes(torch.bmm(space.scratch_group, share))
+        squares = torch.mul(space.normal, space.normal, out=space.scratch_group)
+        norm.var = self.over_processes(weighted_mean(squares, share, squares))
         if chunk.n > 1 or self.processes is not None:  # One sample has no variance.
             norm.update_running()
         self._scale(space)
@@ -223,7 +255,8 @@ class Layers:
         norm = space.known_norm
         norm.std = (norm.var + norm.eps).sqrt_()
         space.normal.div_(norm.std)
-        torch.addcmul(norm.beta, space.normal, norm.gamma, out=space.z_group)
+        # Two operations are faster than one with two factors to be spread out.
+        torch.mul(space.normal, norm.gamma, out=space.z_group).add_(norm.beta)
 
     def backward(
         self,
@@ -311,7 +344,7 @@ class Layers:
         ``share`` is the fraction of each sample in the weight of its group.
         """
         norm, g, scratch = space.known_norm, space.g_group, space.scratch_group
-        torch.addcmul(norm.beta_grad, space.normal, norm.gamma_grad, out=scratch)
+        torch.mul(space.normal, norm.gamma_grad, out=scratch).add_(norm.beta_grad)
         if isinstance(share, float):
             g.sub_(scratch, alpha=share)
         else:
