@@ -24,7 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.datasets import Record, make_parser, outer_folds, run_all
-from benchmarks.quality import fit_and_score, load_sample, scores_by_dataset
+from benchmarks.quality.report import scores_by_dataset
+from benchmarks.quality.running import fit_and_score, load_sample
 from sk_anyloss import AnyLossClassifier, CosineDecay
 
 QUANTILES = "quantile bins"

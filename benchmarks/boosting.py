@@ -26,7 +26,8 @@ from benchmarks.datasets import (
     outer_folds,
     run_all,
 )
-from benchmarks.quality import fit_and_score, load_sample, scores_by_dataset
+from benchmarks.quality.report import scores_by_dataset
+from benchmarks.quality.running import fit_and_score, load_sample
 from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.boosting import MetricBoostingClassifier
 from sk_anyloss.compare.methods.boosting import make_boosting

@@ -32,12 +32,15 @@ def make_parser(
     output: str | Path,
     folds: int = 10,
     max_samples: int | None = None,
+    needs_data: bool = True,
 ) -> argparse.ArgumentParser:
     """Command-line options that these benchmarks have in common."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder of .npz files")
+    parser.add_argument(
+        "--data", type=Path, required=needs_data, help="folder of .npz files"
+    )
     parser.add_argument("--metric", default="f1", help="default: %(default)s")
     parser.add_argument(
         "--folds", type=int, default=folds, help="outer folds, default: %(default)s"

@@ -33,7 +33,8 @@ from sklearn.preprocessing import StandardScaler
 from skrub import TableVectorizer
 
 from benchmarks.datasets import Record, format_probabilities, make_parser, run_all
-from benchmarks.quality import ANYLOSS_CV, plot_ranks
+from benchmarks.quality.methods import ANYLOSS_CV
+from benchmarks.quality.picture import plot_ranks
 from sk_anyloss import (
     AnyLossClassifier,
     AnyLossClassifierCV,

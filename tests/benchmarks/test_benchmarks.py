@@ -10,17 +10,14 @@ from benchmarks import (
     candidates,
     datasets,
     losses,
-    quality,
     real_sets,
     robust,
-    shared_fits,
     which_L,
 )
 from benchmarks.speed import implementations, workloads
 from benchmarks.speed.ratios import make_comparisons, time_call
 from benchmarks.speed.scaling import scaling_exponent
 from benchmarks.speed.workloads import Workload, make_data
-from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.compare.verdict import judge_many
 from tests.tolerances import SAME_MODEL
 
@@ -100,59 +97,6 @@ def test_the_sign_test_finds_the_better_method():
     better, equivalent, worse = judge_many(np.full(20, 0.8), np.full(20, 0.7))
     assert better > 0.99
     assert equivalent + worse < 0.01
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_quality_benchmark_runs(folder, monkeypatch, capsys):
-    few = {name: quality.METRIC_FREE[name] for name in ("logistic", "BCE + SMOTE")}
-    monkeypatch.setattr(quality, "METRIC_FREE", few)
-
-    def small_methods(metric):
-        search = quality.AnyLossClassifierCV(metric, hidden=[()], max_epochs=5)
-        return {quality.ANYLOSS_CV: search}
-
-    tuned = {quality.TUNED_HISTGB: quality.logistic}
-    monkeypatch.setattr(quality, "classifiers_to_tune", lambda: tuned)
-    monkeypatch.setattr(quality, "methods_for_metric", small_methods)
-    arguments = ["--data", folder, "--output", folder / "results.csv", "--folds", 2]
-    arguments += ["--metrics", "f1", "gmean"]
-    options = quality.parse_options([str(word) for word in [*arguments, "--jobs", 1]])
-    options.each = True
-    table = quality.run_methods(options)
-    quality.report(table, options)
-    out = capsys.readouterr().out
-    assert "f1, 2 data sets" in out
-    assert "gmean, 2 data sets" in out
-    assert "set1" in out
-    # One method more: the results of the others are read again.
-    options.methods = ["logistic", quality.ANYLOSS_CV]
-    monkeypatch.setattr(quality, "fit_and_score", None)
-    assert set(quality.run_methods(options)["method"]) == set(options.methods)
-    quality.plot_ranks(table, folder / "quality.png")
-    assert (folder / "quality.png").stat().st_size > 10_000
-
-
-@pytest.mark.parametrize("metric", quality.METRICS)
-@pytest.mark.parametrize("name", ["logistic", "HistGB"])
-def test_shared_fits_decide_as_those_for_one_metric(name, metric):
-    X, y = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
-    make = quality.classifiers_to_tune()[f"{name}, tuned threshold"]
-    proba = shared_fits.predict_once(make(), X[:200], y[:200], X[200:])
-    alone = tuned_threshold(make(), metric, random_state=0).fit(X[:200], y[:200])
-    decisions = shared_fits.decide(proba, y[:200], metric)
-    np.testing.assert_array_equal(decisions, alone.predict(X[200:]))
-    assert 0 < decisions.mean() < 1
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_quality_benchmark_measures_times(folder, monkeypatch, capsys):
-    search = quality.AnyLossClassifierCV(hidden=[()], max_epochs=5)
-    models = {quality.ANYLOSS_CV: search}
-    monkeypatch.setattr(quality, "methods_for_metric", lambda metric: models)
-    monkeypatch.setattr(quality, "HistGB", quality.logistic)
-    options = make_options(folder, "times.csv")
-    quality.report_times(datasets.run_all(options, quality.time_dataset))
-    assert "time of a default fit / GridSearchCV over L" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("ignore")

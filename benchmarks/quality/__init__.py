@@ -1,0 +1,1 @@
+"""AnyLossClassifierCV beside common alternatives: runs, stored results, tables."""
