@@ -56,8 +56,8 @@ def _fit_loop(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _step(criterion: nn.Module, logits: torch.Tensor, y: torch.Tensor) -> None:
-    """Forward and backward pass of a criterion, a hundred times."""
-    for _ in range(100):
+    """Forward and backward pass of a criterion, a thousand times."""
+    for _ in range(1000):
         logits.grad = None
         criterion(logits, y).backward()
 

@@ -85,12 +85,12 @@ class Amplified(NamedTuple):
 
     def accepts(self, logits: Tensor, y: Tensor, sample_weight: Tensor | None) -> bool:
         """Whether a batch is one of those that :class:`FusedAnyLoss` is for."""
-        shape = logits.shape
+        shape, of_labels = logits.shape, y.shape
         return (
             sample_weight is None
             and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1))
-            and (y.shape == shape or (y.dim() == 1 and len(y) == shape[0]))
-            and logits.dtype in (torch.float32, torch.float64)
+            and (of_labels == shape or of_labels == shape[:1])
+            and (logits.dtype is torch.float32 or logits.dtype is torch.float64)
             and logits.is_cpu
             and y.is_cpu
             and shape[0] <= MAX_SAMPLES
@@ -135,22 +135,23 @@ class FusedAnyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, y: Tensor, loss: Amplified) -> Tensor:
-        z = logits.detach()
-        is_single = z.dtype is torch.float32
-        target = y.float() if is_single else y.double()
+        is_single = logits.dtype is torch.float32
+        z, target = logits, y.float() if is_single else y.double()
         if z.dim() == 2:
             z = z.view(-1)
         if target.dim() == 2:
             target = target.view(-1)
-        n, total = z.shape[0], torch.dot(target, target).item()
+        # The tensors of these two sums are used again, which saves making others.
+        first, second = target.sum(), torch.dot(target, target)
+        n, total = z.shape[0], first.item()
         # Whole numbers are at most their squares, and equal to them if 0 or 1.
-        if y.is_floating_point() or target.sum().item() != total:
+        if y.is_floating_point() or second.item() != total:
             check_binary(target)
         p = torch.sigmoid(z)
         # A tensor of no dimensions is added in half the time of a number.
         h = torch.add(loss.offsets[is_single], p, alpha=loss.L).sigmoid_()
         tp = torch.dot(target, h).item()
-        if n - total > FEW_NEGATIVES * n:
+        if total < n * (1 - FEW_NEGATIVES):
             fp = h.sum().item() - tp
         else:
             fp = torch.dot(1 - target, h).item()
@@ -168,23 +169,24 @@ class FusedAnyLoss(torch.autograd.Function):
             if not (-most < negative < most and -most < positive < most):
                 negative = min(max(negative, -most), most)
                 positive = min(max(positive, -most), most)
-            weights = torch.add(
-                z.new_full((), negative), target, alpha=positive - negative
-            )
+            difference = positive - negative
+            weights = torch.add(first.fill_(negative), target, alpha=difference)
             by_logits = _sigmoid_backward(_sigmoid_backward(weights, h), p)
             if logits.dim() == 2:
                 by_logits = by_logits.view(-1, 1)
-            ctx.save_for_backward(logits, target, by_logits)
-            ctx.loss = loss
-        return z.new_full((), 1 - value)
+            ctx.save_for_backward(logits, by_logits)
+            ctx.rest = target, loss
+        return second.fill_(1 - value)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        logits, target, by_logits = ctx.saved_tensors
+        logits, by_logits = ctx.saved_tensors
         if torch.is_grad_enabled():  # Second derivatives are asked for.
-            value = differentiable_value(logits, target, ctx.loss)
+            value = differentiable_value(logits, *ctx.rest)
             (by_logits,) = torch.autograd.grad(value, logits, create_graph=True)
-        return grad * by_logits, None, None
+        if grad.item() != 1:  # As it is for a loss that is not scaled.
+            by_logits = grad * by_logits
+        return by_logits, None, None
 
 
 def differentiable_value(logits: Tensor, target: Tensor, loss: Amplified) -> Tensor:

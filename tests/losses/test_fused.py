@@ -70,6 +70,17 @@ def test_a_gradient_penalty_trains_on_its_own_gradient():
     assert torch.autograd.gradcheck(penalty, z)
 
 
+def test_backward_twice_accumulates():
+    z, y = batch(9)
+    loss = AnyLoss("f1")(z, y)
+    (gradient,) = torch.autograd.grad(loss, z, retain_graph=True)
+    loss.backward(retain_graph=True)
+    z.grad.mul_(10)
+    (3 * loss).backward(retain_graph=True)
+    loss.backward()
+    torch.testing.assert_close(z.grad, 14 * gradient, rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("label_type", [torch.bool, torch.uint8, torch.int64, None])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_shapes_and_types(label_type, dtype, monkeypatch):
