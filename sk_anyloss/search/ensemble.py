@@ -129,7 +129,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
             f"The best candidates predict {label!r} for every sample that was left "
             "out; try other candidates, or more informative features.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _log_odds(self, X: Matrix) -> np.ndarray:

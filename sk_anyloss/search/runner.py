@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,9 @@ class Runner:
         If 1, prints a line for each candidate.
     drop_early : bool, default=True
         Whether candidates that are clearly behind on one fold are dropped.
+    ended : callable, default=None
+        Called with every candidate that is finished; the search ends if it returns
+        True.
     """
 
     out_of_fold: OutOfFold
@@ -58,6 +62,7 @@ class Runner:
     time_budget: float | None
     verbose: int
     drop_early: bool = True
+    ended: Callable[[Trial], bool] | None = None
     #: The candidates in the order in which they are run.
     order: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -87,10 +92,13 @@ class Runner:
         else:
             finished = self._run_in_two_steps(groups, data, fold)
         trials: list[Trial] = []
-        interrupted = False
+        interrupted = stopped = False
         try:
-            for done in finished:
-                trials.extend(self._score(trial) for trial in done)
+            for trial in chain.from_iterable(finished):
+                trials.append(self._score(trial))
+                if self.ended is not None and self.ended(trials[-1]):
+                    stopped = True
+                    break
         except KeyboardInterrupt:
             if all(trial.error for trial in trials):
                 raise
@@ -101,6 +109,11 @@ class Runner:
                 f"The search was interrupted after {len(trials)} of {len(candidates)} "
                 "candidates; the best of these are kept."
             )
+        elif stopped:
+            with warnings.catch_warnings():
+                # joblib warns of tasks that it cancels.
+                warnings.simplefilter("ignore")
+                finished.close()
         elif self.time_budget is not None and n_trained < len(candidates):
             _warn(
                 f"time_budget={self.time_budget} was over after {n_trained} of "
@@ -122,7 +135,7 @@ class Runner:
         groups: Sequence[Sequence[dict[str, Any]]],
         data: CrossValidationData,
         clock: Clock,
-    ) -> Iterator[list[Trial]]:
+    ) -> Generator[list[Trial]]:
         """Train all candidates of each group, as long as time is left."""
 
         def jobs(n_done: int) -> Iterator[Any]:
@@ -139,7 +152,7 @@ class Runner:
         groups: Sequence[Sequence[dict[str, Any]]],
         data: CrossValidationData,
         fold: int,
-    ) -> Iterator[list[Trial]]:
+    ) -> Generator[list[Trial]]:
         """Train all candidates on one fold, and the promising ones on the others.
 
         What is dropped is decided between the steps, so that it does not depend on
@@ -182,7 +195,7 @@ class Runner:
             start += len(group)
             yield done
 
-    def _in_order(self, jobs: Callable[[int], Iterator[Any]]) -> Iterator[list[Trial]]:
+    def _in_order(self, jobs: Callable[[int], Iterator[Any]]) -> Generator[list[Trial]]:
         """Results of jobs; those after the first n are ``jobs(n)``."""
         n_done = attempts = 0
         while True:

@@ -17,9 +17,12 @@ from sklearn.utils.metadata_routing import (
 )
 
 from sk_anyloss._compat import (
+    CallbackSupportMixin,
+    begin_callbacks,
     check_sample_weight,
     raise_for_unrouted,
     routing_enabled,
+    with_callbacks,
 )
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.folds import CV, inner_cv
@@ -49,6 +52,7 @@ from sk_anyloss.search.results import (
 )
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
+from sk_anyloss.search.tasks import CandidateTasks
 from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
@@ -56,7 +60,7 @@ from sk_anyloss.training.schedules import CosineDecay
 __all__ = ["AnyLossClassifierCV"]
 
 
-class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
+class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator):
     """Networks that are trained for the metric you report, and tune themselves.
 
     Candidates of :class:`AnyLossClassifier` are trained on the folds of a
@@ -190,6 +194,11 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
     --------
     AnyLossClassifier : One network.
 
+    Notes
+    -----
+    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are told of every
+    candidate once it is finished, and can end the search.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification
@@ -252,6 +261,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             )
         )
 
+    @with_callbacks
     def fit(
         self,
         X: ArrayLike,
@@ -278,8 +288,9 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             The fitted estimator. If fit fails, it is left as it was before. If it is
             interrupted, the candidates that are finished are used, with a warning.
         """
+        context = begin_callbacks(self)
         with restored_on_error(self):
-            self._fit(X, y, sample_weight, params)
+            self._fit(X, y, sample_weight, params, context)
         return self
 
     def _fit(
@@ -288,6 +299,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         params: dict[str, Any],
+        context: Any,
     ) -> None:
         check_search_params(self)
         samples, labels = self._validate(X, y, reset=True)
@@ -316,6 +328,8 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
         )
         data = CrossValidationData(samples, labels, folds, weight)
         out_of_fold = data.out_of_fold(self._labels, self.metric)
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        tasks = CandidateTasks(self, context, given, out_of_fold, len(candidates))
         runner = Runner(
             out_of_fold,
             base,
@@ -324,6 +338,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             self.time_budget,
             self.verbose,
             self.drop_early,
+            tasks.end,
         )
         trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)
@@ -341,6 +356,7 @@ class AnyLossClassifierCV(DecidesByEnsemble, BaseEstimator):
             best = trials[order[0]]
             self._use_only(self._fit_best(best, samples, labels, weight))
         self._warn_if_constant()
+        tasks.finish()
 
     def _choose(self, trials: list[Trial], order: list[int]) -> list[int]:
         """The best networks and all other candidates, or the best one; in order."""

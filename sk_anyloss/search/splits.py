@@ -70,7 +70,7 @@ def split_samples(
             f"cv={cv} is lowered to {least}, the number of samples in the smaller "
             "class.",
             UserWarning,
-            stacklevel=4,  # Of the caller of the estimator's fit.
+            stacklevel=5,  # Of the caller of the estimator's fit.
         )
         cv = int(least)
     elif isinstance(cv, numbers.Integral) and int(cv) > most:

@@ -8,28 +8,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sk_anyloss import AnyLossClassifier
+from tests.recorder import Recorder
 
 callback = pytest.importorskip("sklearn.callback")
-
-
-class Recorder:
-    """Records tasks, and asks to stop at an epoch."""
-
-    def __init__(self, stop_at=None):
-        self.stop_at, self.tasks, self.scores, self.is_torn_down = stop_at, [], [], 0
-
-    def setup(self, estimator, context):
-        self.is_torn_down -= 1
-
-    def teardown(self, estimator, context):
-        self.is_torn_down += 1
-
-    def on_fit_task_begin(self, estimator, context):
-        self.tasks.append((context.task_name, context.max_subtasks))
-
-    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
-        self.scores.append(fitted_estimator.score(X, y))
-        return context.task_name == "epoch" and context.task_id == self.stop_at
 
 
 def make(**params):
