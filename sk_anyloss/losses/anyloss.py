@@ -164,17 +164,41 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         loss : tensor of shape ()
             The loss.
         """
+        found = self.fused(logits, y, sample_weight)
+        return super().forward(logits, y, sample_weight) if found is None else found
+
+    def fused(
+        self,
+        logits: Tensor,
+        y: Tensor,
+        sample_weight: Tensor | None = None,
+        seen: list[Any] | None = None,
+    ) -> Tensor | None:
+        """Loss of a batch in few operations, if it is one that this works for.
+
+        Parameters
+        ----------
+        logits, y, sample_weight
+            As for :meth:`forward`.
+        seen : list, default=None
+            The statistics of the batch are appended to it.
+
+        Returns
+        -------
+        loss : tensor of shape () or None
+            The loss.
+        """
         if self._amplified_step is not self.step:
             self._amplified, self._amplified_step = self._find_amplified(), self.step
         amplified = self._amplified
         if (
-            amplified is not None
-            and not self.decay
-            and amplified.accepts(logits, y, sample_weight)
-            and self.processes.is_alone()
+            amplified is None
+            or self.decay
+            or not amplified.accepts(logits, y, sample_weight)
+            or not self.processes.is_alone()
         ):
-            return FusedAnyLoss.apply(logits, y, amplified)
-        return super().forward(logits, y, sample_weight)
+            return None
+        return FusedAnyLoss.apply(logits, y, amplified, seen)
 
     def _find_amplified(self) -> Amplified | None:
         """The loss in a form for :class:`FusedAnyLoss`, if it has one."""

@@ -134,7 +134,9 @@ class FusedAnyLoss(torch.autograd.Function):
     """One minus the metric, as a function of logits of shape (n,) or (n, 1)."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, y: Tensor, loss: Amplified) -> Tensor:
+    def forward(
+        ctx: Any, logits: Tensor, y: Tensor, loss: Amplified, seen: list[Any] | None
+    ) -> Tensor:
         is_single = logits.dtype is torch.float32
         z, target = logits, y.float() if is_single else y.double()
         if z.dim() == 2:
@@ -163,6 +165,9 @@ class FusedAnyLoss(torch.autograd.Function):
             raise not_finite(loss.name, counts) from error
         if not finite:
             raise not_finite(loss.name, counts)
+        if seen is not None:
+            tn, fp, fn, tp = counts
+            seen.append(torch.tensor([[[[tn, fp], [fn, tp]]]], dtype=torch.float64))
         if ctx.needs_input_grad[0]:
             most = MOST[is_single]
             negative, positive = -loss.L * negatives, -loss.L * positives
@@ -179,14 +184,14 @@ class FusedAnyLoss(torch.autograd.Function):
         return second.fill_(1 - value)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         logits, by_logits = ctx.saved_tensors
         if torch.is_grad_enabled():  # Second derivatives are asked for.
             value = differentiable_value(logits, *ctx.rest)
             (by_logits,) = torch.autograd.grad(value, logits, create_graph=True)
         if grad.item() != 1:  # As it is for a loss that is not scaled.
             by_logits = grad * by_logits
-        return by_logits, None, None
+        return by_logits, None, None, None
 
 
 def differentiable_value(logits: Tensor, target: Tensor, loss: Amplified) -> Tensor:

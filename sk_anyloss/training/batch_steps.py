@@ -15,6 +15,7 @@ from skorch.utils import to_numpy, to_tensor
 from torch import Tensor
 
 from sk_anyloss._compat import set_training
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import AnyStatistics, Loss, align
 from sk_anyloss.losses.distributed.processes import Processes, ProcessGroup
 from sk_anyloss.losses.precision import at_least_single, full_precision
@@ -72,6 +73,8 @@ class BatchSteps(NeuralNet):
             (dtype for dtype in dtypes if dtype.is_floating_point), None
         )
         self.closed_form_supported_ = supports(self.module_, self.criterion_)
+        #: What the loss has summed in a step, for the loss of the epoch.
+        self.summed_: list[AnyStatistics] = []
         # While callbacks look at the batches of a training in closed form:
         self.closed_form_: ClosedForm | None = None
         #: Two classes, several classes or several labels; None until it is known.
@@ -135,12 +138,12 @@ class BatchSteps(NeuralNet):
 
     def set_training_mode(self) -> None:
         """Set the modules to training mode."""
-        if not self.module_.training:
+        if not (self.module_.training and self.criterion_.training):
             set_training(self, True)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward and backward pass of one batch."""
-        set_training(self, True)
+        self.set_training_mode()
         X, y = unpack_data(batch)
         if self.has_closed_form(fit_params):
             closed_form = self._closed_form()
@@ -158,6 +161,7 @@ class BatchSteps(NeuralNet):
                 else logits[0].clone(),
                 "statistics": S,
             }
+        self.summed_.clear()
         if self.warm_up_ is not None:
             self.warm_up_.begin_batch(self, X, y)
         if self.accumulate is not None:
@@ -172,8 +176,10 @@ class BatchSteps(NeuralNet):
             sum_gradients(self.module_, self.processes_)
         if self.warm_up_ is not None:
             self.warm_up_.end_batch(self, X, y, logits)
-        statistics = self._statistics(logits.detach(), y, X)
-        return {"loss": loss, "y_pred": logits, "statistics": statistics}
+        step: dict[str, Any] = {"loss": loss, "y_pred": logits}
+        if self.summed_:  # Not in a start on cross-entropy, for one.
+            step["statistics"] = self.summed_.pop()
+        return step
 
     def _accumulated(
         self, X: Input, y: Labels, fit_params: dict[str, Any]
@@ -273,12 +279,18 @@ class BatchSteps(NeuralNet):
         target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
             return self._foreign_loss(y_pred, y, weight) * self._share(y)
-        samples = target.samples(y, at_least_single(y_pred), weight)
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
-            criterion = self.criterion_
             if training and self.warm_up_ is not None:
-                criterion = self.warm_up_.criterion(self)
-            return criterion.apply_steps(target.align(y_pred), samples).squeeze(0)
+                return self.warm_up_.loss(self, y_pred, y, weight)
+            summed = self.summed_ if training else None
+            criterion: Any = self.criterion_
+            if type(criterion) is AnyLoss and target.name == "binary":
+                loss = criterion.fused(y_pred, y, weight, summed)
+                if loss is not None:
+                    return loss
+            samples = target.samples(y, at_least_single(y_pred), weight)
+            logits = target.align(y_pred)
+            return criterion.apply_steps(logits, samples, summed).squeeze(0)
 
     @torch.no_grad()
     def _statistics(self, logits: Tensor, y: Labels, X: Input) -> AnyStatistics:

@@ -23,6 +23,9 @@ from sk_anyloss.training.network.stacked_parameters import needs_closure
 
 __all__ = ["EpochSteps"]
 
+#: About how many samples wait for their statistics to be summed.
+MAX_WAITING = 10_000
+
 
 class EpochSteps(BatchSteps):
     """The part of :class:`sk_anyloss.AnyLossNet` that looks at one epoch at a time."""
@@ -73,7 +76,9 @@ class EpochSteps(BatchSteps):
         whole: list[Any] | None = None
         if not training and self._needs_all_logits():
             whole = []
+        waiting: list[tuple[Tensor, Tensor, Tensor | None]] = []
         good = _copied(self.module_) if training else {}
+        batch: Any = None
         for number, batch in enumerate(iterator, start=1):
             self.notify("on_batch_begin", batch=batch, training=training)
             try:
@@ -91,6 +96,15 @@ class EpochSteps(BatchSteps):
             for name in ("statistics", "counts"):
                 if name in step:
                     totals[name] = totals.get(name, 0) + step[name]
+            if whole is None and "statistics" not in step:
+                Xi, yi = unpack_data(batch)
+                waiting.append((step["y_pred"].detach(), *self._labels(yi, Xi)))
+                if len(waiting) * len(step["y_pred"]) > MAX_WAITING:
+                    self._sum_waiting(waiting, totals)
+        if training:
+            self.last_batch_ = batch
+        if waiting:
+            self._sum_waiting(waiting, totals)
         if whole is not None:
             gathered = self.processes_.gather(whole)
             whole = [batch for own in gathered for batch in own]
@@ -108,6 +122,18 @@ class EpochSteps(BatchSteps):
                 raise not_finite(metric_name(self.metric), totals["counts"])
         loss = self._loss_of(totals["statistics"])
         self.record_epoch(prefix, len(iterator), loss, score)
+
+    @torch.no_grad()
+    def _sum_waiting(
+        self,
+        waiting: list[tuple[Tensor, Tensor, Tensor | None]],
+        totals: dict[str, Any],
+    ) -> None:
+        """Sum the statistics of some batches together, and forget these."""
+        logits, y, weight = _joined(waiting)
+        S = self._statistics(logits, y, {"sample_weight": weight})
+        totals["statistics"] = totals.get("statistics", 0) + S
+        waiting.clear()
 
     def _stopped_at(
         self, number: int, batch: Any, good: dict[str, Tensor], error: NotFiniteError
@@ -141,11 +167,7 @@ class EpochSteps(BatchSteps):
     @torch.no_grad()
     def _loss_and_score(self, batches: list[Any]) -> tuple[float, float]:
         """Loss and score of a data set whose logits, labels and weights are given."""
-        joined: list[Any] = [
-            None if parts[0] is None else torch.cat(parts)
-            for parts in zip(*batches, strict=True)
-        ]
-        logits, y, weight = joined
+        logits, y, weight = _joined(batches)
         loss = self._loss_of(self._statistics(logits, y, {"sample_weight": weight}))
         weight = None if weight is None else to_numpy(weight)
         logits, y = to_numpy(logits), to_numpy(y)
@@ -179,6 +201,14 @@ class EpochSteps(BatchSteps):
         self.history.record(f"{prefix}_loss", loss)
         if score is not None:
             self.history.record(f"{prefix}_score", score)
+
+
+def _joined(batches: list[Any]) -> list[Any]:
+    """Logits, labels and weights of several batches."""
+    return [
+        None if parts[0] is None else torch.cat(parts)
+        for parts in zip(*batches, strict=True)
+    ]
 
 
 def _copied(module: nn.Module) -> dict[str, Tensor]:

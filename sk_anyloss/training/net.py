@@ -37,6 +37,7 @@ from sk_anyloss.training.distributed.synchronization import start_together
 from sk_anyloss.training.epoch_steps import EpochSteps
 from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
+from sk_anyloss.training.network.accumulated import take_part
 from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.network.warm_up import WarmUp
@@ -216,6 +217,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self._reset_loss()
         # Whether the last training was ended by a callback, or by an interruption.
         self.stopped_ = self.interrupted_ = False
+        #: The last one that was trained on, unless in closed form.
+        self.last_batch_: Any = None
         return self
 
     def initialized_instance(self, instance_or_cls: Any, kwargs: Any) -> Any:
@@ -345,6 +348,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self._reset_loss()
         if not self.interrupted_ and not self.processes_.rank:
             self._warn_if_constant(X, y)
+        self.last_batch_ = None
         return self
 
     def _warm_up_epochs(self) -> int:
@@ -370,9 +374,11 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
 
     def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
         """Warn if all samples get one decision, though they are of both classes."""
-        dataset: Any = X if is_dataset(X) else self.get_dataset(X, y)
         if self.target_ is None or self.target_.name == "multilabel-indicator":
             return
+        if self.last_batch_ is not None and self._decides_for_several():
+            return
+        dataset: Any = X if is_dataset(X) else self.get_dataset(X, y)
         decisions: set[int] = set()
         labels: set[float] = set()
         with self._threads():
@@ -401,6 +407,19 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _decides_for_several(self) -> bool:
+        """Whether a few samples of each class of the last batch get several decisions.
+
+        A pass over all samples is needed only if they do not.
+        """
+        X, y = unpack_data(self.last_batch_)
+        labels = to_numpy(y)
+        few = [np.flatnonzero(labels == label)[:8] for label in np.unique(labels)]
+        index = np.concatenate(few)
+        with self._threads():
+            logits = to_numpy(self.evaluation_step((take_part(X, index), y[index])))
+        return len(np.unique(self._decide(logits))) > 1
 
     def _reset_loss(self) -> None:
         """Drop the moving average of the loss over the batches."""

@@ -330,7 +330,9 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         flat = logits.reshape(math.prod(logits.shape[:-1]), logits.shape[-1])
         return self.apply_steps(flat, samples).reshape(logits.shape[:-1])
 
-    def apply_steps(self, logits: Tensor, samples: Any) -> Tensor:
+    def apply_steps(
+        self, logits: Tensor, samples: Any, seen: list[Any] | None = None
+    ) -> Tensor:
         """The three steps as one differentiable function.
 
         Parameters
@@ -339,6 +341,8 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             As :meth:`statistics` takes them.
         samples : ClassWeights
             Labels and weights.
+        seen : list, default=None
+            The statistics of these samples are appended to it.
 
         Returns
         -------
@@ -347,7 +351,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         """
         averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
-            return _LossFunction.apply(logits, self, samples, averaged)
+            return _LossFunction.apply(logits, self, samples, averaged, seen)
 
 
 class _LossFunction(torch.autograd.Function):
@@ -355,9 +359,16 @@ class _LossFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits: Tensor, loss: Loss, samples: ClassWeights, averaged: bool
+        ctx: Any,
+        logits: Tensor,
+        loss: Loss,
+        samples: ClassWeights,
+        averaged: bool,
+        seen: list[Any] | None,
     ) -> Tensor:
         S, cache = loss.statistics(logits, samples)
+        if seen is not None:
+            seen.append(S)
         S = loss.reduce(S)
         value, grad = loss.value_and_grad(loss.average(S) if averaged else S)
         if ctx.needs_input_grad[0]:
@@ -372,9 +383,9 @@ class _LossFunction(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         (by_logits,) = ctx.saved_tensors
         grad = grad.view(-1, *[1] * (by_logits.dim() - 1))
         if ctx.factor != 1:
             grad = grad * ctx.factor
-        return grad * by_logits, None, None, None
+        return grad * by_logits, None, None, None, None

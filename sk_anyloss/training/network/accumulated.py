@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,7 +15,7 @@ from sk_anyloss.losses.distributed.accumulation import Accumulation
 __all__ = ["accumulated_backward", "take_part"]
 
 
-def take_part(batch: Any, part: slice) -> Any:
+def take_part(batch: Any, part: slice | np.ndarray) -> Any:
     """A part of the samples of a batch: an array, a tensor, or several by name.
 
     Examples

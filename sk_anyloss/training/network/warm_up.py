@@ -17,9 +17,12 @@ import numpy as np
 import torch
 from skorch.utils import to_numpy
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from sk_anyloss.losses.base import Loss
+from sk_anyloss.losses.base import Loss, align, check_binary
 from sk_anyloss.losses.pointwise import BCE
+from sk_anyloss.losses.precision import at_least_single
+from sk_anyloss.training.network.accumulated import take_part
 from sk_anyloss.training.network.output_bias import shift_logits
 from sk_anyloss.training.network.outputs import as_logits
 
@@ -30,6 +33,9 @@ __all__ = ["WarmUp"]
 
 #: From how many samples of its last epoch the threshold is chosen, at most.
 MAX_SAMPLES = 20_000
+
+#: Samples of a batch that show what a bias does.
+FEW = slice(0, 4)
 
 
 class WarmUp:
@@ -57,6 +63,24 @@ class WarmUp:
             self._criterion = BCE().for_target(net.target_.name).to(net.device_)
             self._criterion.set_processes(net.processes_)
         return self._criterion
+
+    def loss(
+        self, net: BatchSteps, logits: Tensor, y: Tensor, weight: Tensor | None
+    ) -> Tensor:
+        """Cross-entropy of a batch."""
+        target, criterion = net.target_, self.criterion(net)
+        assert target is not None
+        if (
+            target.name == "binary"
+            and weight is None
+            and criterion.processes.is_alone()
+        ):
+            # The same in fewer operations.
+            logits, y, _ = align(logits, y)
+            check_binary(y)
+            return binary_cross_entropy_with_logits(logits, y)
+        samples = target.samples(y, at_least_single(logits), weight)
+        return criterion.apply_steps(target.align(logits), samples).squeeze(0)
 
     @torch.no_grad()
     def begin_batch(self, net: BatchSteps, X: Input, y: Labels) -> None:
@@ -92,7 +116,7 @@ class WarmUp:
         shift = torch.log((observed + 0.5) / (expected + 0.5))
         if target.name != "multiclass":
             shift -= torch.log((total - observed + 0.5) / (total - expected + 0.5))
-        shift_logits(net.module_, shift, lambda: net.infer(X), net.processes_)
+        self._shift(net, shift, X)
 
     def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
         """Remember the logits of the last epoch, from which the threshold is chosen."""
@@ -107,11 +131,15 @@ class WarmUp:
             return
         self.is_over = True
         shift = self._best_shift(net)
-        X = self._last_input
-        if shift is not None and X is not None:
-            shift_logits(net.module_, shift, lambda: net.infer(X), net.processes_)
+        if shift is not None and self._last_input is not None:
+            self._shift(net, shift, self._last_input)
         net.optimizer_.state.clear()
         self._seen, self._last_input = [], None
+
+    def _shift(self, net: BatchSteps, shift: Tensor, X: Input) -> None:
+        """Add a shift to all logits, by the output bias."""
+        few = take_part(X, FEW)
+        shift_logits(net.module_, shift, lambda: net.infer(few), net.processes_)
 
     def _best_shift(self, net: BatchSteps) -> Tensor | None:
         gathered = [batch for own in net.processes_.gather(self._seen) for batch in own]
