@@ -21,6 +21,9 @@ N = 120
 
 
 def samples(kind="binary"):
+    """Samples, labels and weights; ``few`` are the first of those with two classes."""
+    if kind == "few":
+        return tuple(values[:45] for values in samples())
     rng = np.random.default_rng(5)
     X = rng.normal(size=(N, 6))
     score = X[:, :3] + 0.7 * rng.normal(size=(N, 3))
@@ -70,17 +73,17 @@ CASES = {
         {"module": mlp(), "criterion": AnyLoss("f2", decay=0.9), "metric": "f2"},
     ),
     "batches of three": (
-        "binary",
+        "few",
         False,
         {"module": mlp(), "batch_size": 3, "max_epochs": 2},
     ),
     "autograd, batches of three": (
-        "binary",
+        "few",
         False,
         {"module": small_net(), "batch_size": 3, "max_epochs": 2},
     ),
     "torch's cross-entropy": (
-        "binary",
+        "few",
         False,
         {
             "module": small_net(),
