@@ -72,17 +72,17 @@ class Processes:
                 "before destroy_process_group(), or set process_group=None to go on "
                 "with the samples of this process alone."
             )
-        return self.size == 1
+        return self._members().size() == 1
 
     @property
     def size(self) -> int:
         """Number of processes."""
-        return 1 if self._is_local() else dist.get_world_size(self._group)
+        return 1 if self._is_local() else self._members().size()
 
     @property
     def rank(self) -> int:
         """Number of this process among them."""
-        return 0 if self._is_local() else dist.get_rank(self._group)
+        return 0 if self._is_local() else self._members().rank()
 
     @property
     def gradient_factor(self) -> int:
@@ -96,6 +96,12 @@ class Processes:
     @property
     def _group(self) -> dist.ProcessGroup | None:
         return None if isinstance(self.group, str) else self.group
+
+    def _members(self) -> dist.ProcessGroup:
+        """The group, once there is one; asking it takes less than asking torch."""
+        group = self._group or dist.group.WORLD
+        assert group is not None
+        return group
 
     def _is_local(self) -> bool:
         return self.group is None or not _IS_AVAILABLE or not dist.is_initialized()
@@ -124,28 +130,37 @@ class Processes:
         if key not in self._agreed:
             self.agree(f"{what!r} of shape {shapes}", "losses, metrics or classes")
             self._agreed.add(key)
+        if len(tensors) == 1:
+            (own,) = tensors
+            found = self._gathered(own)
+            if found is None:
+                found = own.clone(memory_format=torch.contiguous_format)
+                dist.all_reduce(found, group=self._group)
+            return _like(values, iter((found,)))
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        flat = self._summed(flat)
+        self.sum_(flat)
         parts = iter(flat.split([tensor.numel() for tensor in tensors]))
         return _like(values, parts)
 
     def sum_(self, tensor: Tensor) -> None:
         """Replace a contiguous tensor by its sum over the processes."""
-        if not self.is_alone():
-            found = self._summed(tensor)
-            if found is not tensor:
-                tensor.copy_(found)
+        if self.is_alone():
+            return
+        found = self._gathered(tensor)
+        if found is None:
+            dist.all_reduce(tensor, group=self._group)
+        else:
+            tensor.copy_(found)
 
-    def _summed(self, tensor: Tensor) -> Tensor:
-        """The sum over the processes, equal in all of them to the last bit."""
-        size = self.size
-        is_short = tensor.numel() * tensor.element_size() * size <= GATHERED
-        if is_short and tensor.device.type == "cpu":
-            everyone = tensor.new_empty((size, *tensor.shape))
-            dist.all_gather(list(everyone.unbind()), tensor, group=self._group)
-            return everyone.sum(0, dtype=tensor.dtype)
-        dist.all_reduce(tensor, group=self._group)
-        return tensor
+    def _gathered(self, tensor: Tensor) -> Tensor | None:
+        """The sum of a short message, equal in all processes to the last bit."""
+        size = self._members().size()
+        is_long = tensor.numel() * tensor.element_size() * size > GATHERED
+        if is_long or tensor.device.type != "cpu":
+            return None
+        everyone = tensor.new_empty((size, *tensor.shape))
+        dist.all_gather([*everyone.unbind()], tensor.contiguous(), group=self._group)
+        return everyone.sum(0, dtype=tensor.dtype)
 
     def agree(self, text: str, kind: str) -> None:
         """Raise an error in all processes unless they have the same.
@@ -178,7 +193,7 @@ class Processes:
         if self.is_alone():
             return value
         values = [value]
-        first = dist.get_global_rank(self._group or dist.group.WORLD, 0)  # type: ignore[arg-type]
+        first = dist.get_global_rank(self._members(), 0)
         dist.broadcast_object_list(values, src=first, group=self._group)
         return values[0]
 
@@ -186,7 +201,7 @@ class Processes:
         """Replace tensors by those of the first process."""
         if self.is_alone():
             return
-        first = dist.get_global_rank(self._group or dist.group.WORLD, 0)  # type: ignore[arg-type]
+        first = dist.get_global_rank(self._members(), 0)
         for tensor in tensors:
             own = tensor.contiguous()
             dist.broadcast(own, src=first, group=self._group)
