@@ -49,6 +49,7 @@ def compare(
     positive: Label | None = None,
     groups: str | ArrayLike | None = None,
     time: str | ArrayLike | None = None,
+    weight: str | ArrayLike | None = None,
     name: str = "data",
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
@@ -81,6 +82,9 @@ def compare(
         Numbers or dates by which to sort the samples, or the column of X that holds
         them: methods are then fitted on the past and tested on the next block of time,
         and tuned in the same way.
+    weight : str or array-like of shape (n_samples,), default=None
+        Weight of each sample, or the column of X that holds it, in fits and scores.
+        Methods that resample use it in scores only.
     name : str, default='data'
         Name of the data set.
     drop : sequence of str, default=()
@@ -111,7 +115,8 @@ def compare(
     """
     table = make_table(
         X, y, positive, groups, name,
-        time=time, drop=drop, keep=keep, allow_missing_labels=allow_missing_labels,
+        time=time, weight=weight, drop=drop, keep=keep,
+        allow_missing_labels=allow_missing_labels,
     )  # fmt: skip
     return compare_tables([table], metric, methods=methods, **options)
 

@@ -75,12 +75,12 @@ def dummy_ranking(results: Results, data: str | None = None) -> pd.DataFrame:
 
 
 def _class_sizes(results: Results, table: Table) -> Iterator[np.ndarray]:
-    """Number of test samples of each class, once for every finished fold."""
+    """Weight of the test samples of each class, once for every finished fold."""
     seen: set[int] = set()
     for fold in results.folds:
         if fold.data == table.name and not fold.failed and fold.fold not in seen:
             seen.add(fold.fold)
-            M = np.asarray(fold.counts, dtype=float)
+            M = np.asarray(fold.scored_counts, dtype=float)
             yield M.reshape(table.n_classes, table.n_classes).sum(axis=1)
 
 
@@ -94,7 +94,8 @@ def _matrices(
         yield "all_negative", np.outer(sizes, every[0])
     else:
         yield "most_frequent", np.outer(sizes, every[table.class_counts.argmax()])
-    yield "prior", np.outer(sizes, table.class_counts / len(table.y))
+    prior = np.bincount(table.y, table.weight, table.n_classes)
+    yield "prior", np.outer(sizes, prior / prior.sum())
 
 
 def _score(metric: str | Metric, M: np.ndarray, table: Table) -> float:
@@ -103,8 +104,9 @@ def _score(metric: str | Metric, M: np.ndarray, table: Table) -> float:
         and not is_for_matrix(metric)
         and isinstance(get_metric(metric), Curve)
     ):
-        y = np.repeat([0, 1], np.rint(M.sum(axis=1)).astype(int))
-        return float(evaluate_logits(metric, np.zeros(len(y)), y))
+        # One sample of each class, with the weight of the class.
+        y = np.array([0, 1])
+        return float(evaluate_logits(metric, np.zeros(2), y, M.sum(axis=1)))
     return score_counts(metric, M.ravel().tolist(), table.classes)
 
 

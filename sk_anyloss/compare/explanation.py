@@ -139,7 +139,7 @@ def explain(
     done = Parallel(n_jobs=n_jobs)(
         delayed(_explain_fold)(
             table.X, table.y, inner_groups(table), model, results.metric,
-            table.classes, columns, train, test, seed,
+            table.classes, columns, train, test, seed, table.weight,
         )
         for train, test in folds
     )  # fmt: skip
@@ -195,13 +195,17 @@ def _explain_fold(
     train: np.ndarray,
     test: np.ndarray,
     seed: int,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, list[dict[str, float]]]:
     """Falls of the metric by column, and a row for each number of samples."""
     X = X if needs_encoder(X) else to_numbers(X)
     samples = X.iloc if isinstance(X, pd.DataFrame) else X
 
-    def score(fitted: BaseEstimator, X: Features, y: np.ndarray) -> float:
-        M = confusion_matrix(y, fitted.predict(X), labels=np.arange(len(classes)))
+    def score(fitted: BaseEstimator, X: Features, rows: np.ndarray) -> float:
+        M = confusion_matrix(
+            y[rows], fitted.predict(X), labels=np.arange(len(classes)),
+            sample_weight=None if weight is None else weight[rows],
+        )  # fmt: skip
         return score_counts(metric, M.ravel().tolist(), classes)
 
     curve = []
@@ -211,21 +215,21 @@ def _explain_fold(
             some = _part(train, y, fraction, seed)
             if some is None:
                 continue
-            own = None if groups is None else groups[some]
-            fitted = fit_with_groups(clone(model), samples[some], y[some], own)
-            value = score(fitted, samples[test], y[test])
+            own = [None if a is None else a[some] for a in (groups, weight)]
+            fitted = fit_with_groups(clone(model), samples[some], y[some], *own)
+            value = score(fitted, samples[test], test)
             curve.append({"fraction": fraction, "samples": len(some), "score": value})
         held_out = _some_of(test, seed)
         encoded = np.asarray(fitted[:-1].transform(samples[held_out]))
         classifier, outputs = fitted[-1:], _outputs_of(fitted, columns)
 
-        def score_rows(fitted: BaseEstimator, rows: np.ndarray, y: np.ndarray) -> float:
+        def score_rows(fitted: BaseEstimator, rows: np.ndarray, _: np.ndarray) -> float:
             """The score with the values of each column taken from other samples."""
             permuted = encoded.copy()
             moved = (rows != np.arange(len(rows))[:, None]).any(axis=0)
             for k in np.flatnonzero(moved):
                 permuted[:, outputs[k]] = encoded[np.ix_(rows[:, k], outputs[k])]
-            return score(fitted, permuted, y)
+            return score(fitted, permuted, held_out)
 
         # Encoders and imputer go by column and sample, so that their results can be
         # permuted instead of their input, which would have to be encoded every time.

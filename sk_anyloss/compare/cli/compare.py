@@ -190,7 +190,8 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
         tables = [
             read_table(
                 source, options.target, options.positive, options.groups,
-                time=options.time, drop=options.drop, keep=options.keep,
+                time=options.time, weight=options.weight,
+                drop=options.drop, keep=options.keep,
                 allow_missing_labels=options.allow_missing_labels,
                 encoding=options.encoding,
             )

@@ -127,6 +127,10 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         help="a column of numbers or dates; methods are then tested on later samples",
     )
+    add(
+        "--weight", metavar="COLUMN",
+        help="a column with the weight of each sample, in fits and in scores",
+    )  # fmt: skip
     add("--encoding", help="encoding of text files (guessed: utf-8, utf-16, cp1252)")
     add(
         "--drop", metavar="COLUMN", action="append", default=[],

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+from imblearn.base import SamplerMixin
 from sklearn import config_context
 from sklearn.base import BaseEstimator
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
 from sk_anyloss.compare.folds.inner import ForwardFolds, GroupFolds, InnerFolds
 from sk_anyloss.compare.folds.splits import encode_groups
 from sk_anyloss.compare.tables.table import Features, Table
 
 __all__ = ["fit_with_groups", "inner_groups", "set_inner_folds"]
+
+#: What ``make_scorer`` makes.
+SCORER = type(get_scorer("f1"))
 
 
 def inner_groups(table: Table) -> np.ndarray | None:
@@ -94,8 +100,9 @@ def fit_with_groups(
     X: Features,
     y: np.ndarray,
     groups: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> BaseEstimator:
-    """Fit a model, and pass groups to the folds that it is tuned on.
+    """Fit a model, and pass groups to the folds that it is tuned on, and weights.
 
     Parameters
     ----------
@@ -107,29 +114,55 @@ def fit_with_groups(
         Their labels.
     groups : ndarray of shape (n_samples,), default=None
         From :func:`inner_groups`. A model without a tuning ignores them.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the samples, for every step and every tuning that takes them. A model
+        that resamples ignores them.
 
     Returns
     -------
     model : estimator
         The same object, fitted.
     """
-    if groups is None:
-        return model.fit(X, y)
+    given: dict[str, np.ndarray] = {}
+    inner: list[InnerFolds] = []
     with config_context(enable_metadata_routing=True):
-        if _routes_groups(model):
-            return model.fit(X, y, groups=groups)
-    inner = [p for p in model.get_params().values() if isinstance(p, InnerFolds)]
+        if weight is not None and _request_weights(model):
+            given["sample_weight"] = weight
+        if groups is not None and _routes(model, "groups"):
+            given["groups"] = groups
+        elif groups is not None:
+            parts = model.get_params().values()
+            inner = [part for part in parts if isinstance(part, InnerFolds)]
     for cv in inner:
         cv.groups = groups
     try:
-        return model.fit(X, y)
+        if not given:
+            return model.fit(X, y)
+        with config_context(enable_metadata_routing=True):
+            return model.fit(X, y, **given)
     finally:
         for cv in inner:  # A fitted model should not hold them.
             cv.groups = None
 
 
-def _routes_groups(model: BaseEstimator) -> bool:
+def _request_weights(model: BaseEstimator) -> bool:
+    """Let every part of a model that takes weights get them; whether one does."""
+    parts = [model, *model.get_params().values()]
+    if any(isinstance(part, SamplerMixin) for part in parts):
+        return False  # The weights would not be resampled.
+    for part in parts:
+        if hasattr(part, "set_fit_request") and has_fit_parameter(
+            part, "sample_weight"
+        ):
+            part.set_fit_request(sample_weight=True)
+        elif isinstance(part, SCORER):
+            part.set_score_request(sample_weight=True)
+    return _routes(model, "sample_weight")
+
+
+def _routes(model: BaseEstimator, name: str) -> bool:
+    """Whether a model passes an argument of ``fit`` on to one of its parts."""
     try:
-        return bool(get_routing_for_object(model).consumes("fit", ["groups"]))
+        return bool(get_routing_for_object(model).consumes("fit", [name]))
     except NotImplementedError:  # Raised by some steps, such as AdaBoostClassifier.
         return False

@@ -73,7 +73,9 @@ def decision_threshold(model: BaseEstimator, X: Features) -> float | None:
     return None
 
 
-def fit_calibration(scores: np.ndarray, y: np.ndarray) -> Calibration:
+def fit_calibration(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+) -> Calibration:
     """Probabilities of the positive class as a function of the score.
 
     Isotonic regression where there are at least 500 samples of each class, else
@@ -86,6 +88,8 @@ def fit_calibration(scores: np.ndarray, y: np.ndarray) -> Calibration:
         Held-out scores between 0 and 1.
     y : ndarray of int of shape (n_samples,)
         Labels, 0 or 1.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the samples.
 
     Returns
     -------
@@ -104,12 +108,12 @@ def fit_calibration(scores: np.ndarray, y: np.ndarray) -> Calibration:
     [0.1, 0.3]
     """
     if np.bincount(y, minlength=2).min() >= MIN_ISOTONIC:
-        isotonic = IsotonicRegression(y_min=0, y_max=1).fit(scores, y)
+        isotonic = IsotonicRegression(y_min=0, y_max=1).fit(scores, y, weight)
         points, found = isotonic.X_thresholds_, isotonic.y_thresholds_
     else:
         eps = np.finfo(float).eps
         odds = logit(np.clip(scores, eps, 1 - eps))[:, None]
-        platt = LogisticRegression(C=np.inf).fit(odds, y)
+        platt = LogisticRegression(C=np.inf).fit(odds, y, weight)
         points = np.unique(np.quantile(scores, np.linspace(0, 1, N_POINTS)))
         odds = logit(np.clip(points, eps, 1 - eps))[:, None]
         found = platt.predict_proba(odds)[:, 1]
@@ -150,4 +154,6 @@ def calibration_of(results: Results, method: str) -> Calibration:
             f"The scores of {method!r} are not between 0 and 1, so that they cannot be "
             "calibrated; leave out --calibrate (calibrate=True)."
         )
-    return fit_calibration(scores, np.concatenate([table.y[fold.rows] for fold in own]))
+    rows = np.concatenate([fold.rows for fold in own])
+    weight = None if table.weight is None else table.weight[rows]
+    return fit_calibration(scores, table.y[rows], weight)

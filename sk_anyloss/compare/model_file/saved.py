@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,9 @@ def save(
 
 def strip_training_parts(part: object) -> object:
     """Replace what only a fit needs, which can hold training samples."""
+    if isinstance(part, BaseEstimator) and "_metadata_request" in vars(part):
+        part = copy(part)
+        del vars(part)["_metadata_request"]
     if isinstance(part, SamplerMixin):
         return "passthrough"
     if isinstance(

@@ -70,7 +70,8 @@ def threshold_table(
     table : DataFrame
         ``threshold``, from which on samples are positive, ``tn``, ``fp``, ``fn``,
         ``tp``, ``precision``, ``recall``, the metric of the comparison and, if that is
-        one of costs, ``cost``. The counts are over all folds.
+        one of costs, ``cost``. The counts are over all folds; with weights of samples
+        the scores are those of the weights.
 
     Examples
     --------
@@ -97,27 +98,38 @@ def threshold_table(
     if not own:
         return pd.DataFrame()
     scores = np.concatenate([fold.scores for fold in own])
-    y = np.concatenate([source.y[fold.rows] for fold in own])
+    rows = np.concatenate([fold.rows for fold in own])
     order = np.argsort(-scores, kind="stable")
-    scores, y = scores[order], y[order]
+    scores, rows = scores[order], rows[order]
     # Positive from here on: the last sample of each distinct score, and none.
     ends = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
     if len(ends) > MAX_ROWS:
         ends = ends[np.linspace(0, len(ends) - 1, MAX_ROWS).astype(int)]
-    tp = np.append(np.cumsum(y)[ends][::-1], 0)
-    fp = np.append(np.cumsum(1 - y)[ends][::-1], 0)
-    tn, fn = (1 - y).sum() - fp, y.sum() - tp
     thresholds = np.append(scores[ends][::-1], np.nextafter(scores[0], np.inf))
-    counts = np.stack([tn, fp, fn, tp], axis=1)
+    y = source.y[rows]
+    counts = _counts_from(y, 1 - y, ends)
+    scored = counts.astype(float)
+    if source.weight is not None:
+        weight = source.weight[rows]
+        scored = _counts_from(y * weight, (1 - y) * weight, ends)
     table = pd.DataFrame(counts, columns=["tn", "fp", "fn", "tp"])
     table.insert(0, "threshold", thresholds)
     metrics: dict[str, str | Metric] = {"precision": "precision", "recall": "recall"}
     if not is_for_matrix(results.metric):
         metrics[metric_name(results.metric)] = results.metric
     for name, metric in metrics.items():
-        table[name] = np.asarray(get_metric(metric)(*counts.T.astype(float)), float)
+        table[name] = np.asarray(get_metric(metric)(*scored.T), float)
     cost = total_cost(results.metric, counts)
     return table if cost is None else table.assign(cost=cost)
+
+
+def _counts_from(
+    positive: np.ndarray, negative: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """Sums over samples in falling order of scores, positive up to each end."""
+    tp = np.append(np.cumsum(positive)[ends][::-1], 0)
+    fp = np.append(np.cumsum(negative)[ends][::-1], 0)
+    return np.stack([negative.sum() - fp, fp, positive.sum() - tp, tp], axis=1)
 
 
 def html_thresholds(comparison: Results, data: str) -> str:

@@ -106,8 +106,9 @@ class Scores(Fits):
             or is_for_matrix(metric)
             or not isinstance(get_metric(metric), Curve)
         ):
-            return score_counts(metric, fold.counts, table.classes)
-        return evaluate_logits(metric, fold.scores, table.y[fold.rows])
+            return score_counts(metric, fold.scored_counts, table.classes)
+        weight = None if table.weight is None else table.weight[fold.rows]
+        return evaluate_logits(metric, fold.scores, table.y[fold.rows], weight)
 
     def confusion_matrix(self, method: str, data: str | None = None) -> pd.DataFrame:
         """The confusion matrix of a method, summed over the folds.

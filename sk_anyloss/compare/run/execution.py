@@ -118,6 +118,7 @@ def run_folds(
             *splits[name][k],
             groups[name],
             digests[name],
+            table.weight,
         )
         return delayed(fit_fold)(table.X, table.y, *arguments)
 

@@ -118,7 +118,7 @@ def fit_method(
     model = make_tuned_model(table, method, metric, seed)
     with threadpool_limits(1):
         X = table.X if needs_encoder(table.X) else to_numbers(table.X)
-        return fit_with_groups(model, X, table.y, inner_groups(table))
+        return fit_with_groups(model, X, table.y, inner_groups(table), table.weight)
 
 
 def fit_fold(
@@ -132,6 +132,7 @@ def fit_fold(
     test: np.ndarray,
     groups: np.ndarray | None = None,
     digest: str | None = None,
+    weight: np.ndarray | None = None,
 ) -> Fold:
     """Fit on the training samples of a fold and predict its test samples.
 
@@ -154,6 +155,8 @@ def fit_fold(
     digest : str, default=None
         Of the samples and the seed: fits of one fold in one process encode the samples
         once. By default each fit encodes them anew.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the samples.
 
     Returns
     -------
@@ -168,34 +171,45 @@ def fit_fold(
             warnings.simplefilter("ignore")
             encoded = encode_fold(Pipeline(model.steps[:-1]), X, train, test, digest)
             classifier = Pipeline(model.steps[-1:])
-            train_groups = None if groups is None else groups[train]
+            own = [None if a is None else a[train] for a in (groups, weight)]
             start = time.perf_counter()
-            fit_with_groups(classifier, encoded.train, y[train], train_groups)
+            fit_with_groups(classifier, encoded.train, y[train], *own)
             seconds = encoded.seconds + time.perf_counter() - start
             predicted = classifier.predict(encoded.test)
             scores = _scores(classifier, encoded.test, n_classes)
-            train_counts = []
+            train_counts: list[float] = []
             # Not needed for the comparison, so that no failure of it counts.
             with suppress(Exception):
                 # As many as there are test samples, so that it takes as little time.
                 order = np.random.default_rng(fold).permutation(len(train))
                 some = order[: len(test)]
                 refitted = classifier.predict(encoded.train[some])
-                train_counts = _counts(y[train[some]], refitted, n_classes)
+                train_counts = _counts(y, train[some], refitted, n_classes, weight)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]
         return Fold(name, method, fold, time.perf_counter() - start, failed=why)
-    counts = _counts(y[test], predicted, n_classes)
+    counts = [int(n) for n in _counts(y, test, predicted, n_classes)]
+    weights = []
+    if weight is not None:
+        weights = _counts(y, test, predicted, n_classes, weight)
     return Fold(
-        name, method, fold, seconds, counts, test, scores, train_counts=train_counts
-    )
+        name, method, fold, seconds, counts, test, scores,
+        train_counts=train_counts, weights=weights,
+    )  # fmt: skip
 
 
-def _counts(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> list[int]:
-    """The confusion matrix row by row."""
-    M = confusion_matrix(y, predicted, labels=np.arange(n_classes))
-    return [int(n) for n in M.ravel()]
+def _counts(
+    y: np.ndarray,
+    rows: np.ndarray,
+    predicted: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None = None,
+) -> list[float]:
+    """The confusion matrix of some samples row by row, or that of their weights."""
+    own = None if weight is None else weight[rows]
+    M = confusion_matrix(y[rows], predicted, labels=range(n_classes), sample_weight=own)
+    return [float(n) for n in M.ravel()]
 
 
 def _scores(model: BaseEstimator, X: Features, n_classes: int) -> np.ndarray:

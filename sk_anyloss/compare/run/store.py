@@ -7,7 +7,7 @@ import io
 import json
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -46,8 +46,12 @@ class Fold:
         of shape (n_samples, C), a column for each class.
     failed : str
         Why there are no predictions; empty if there are.
-    train_counts : list of int
-        The confusion matrix on training samples, at most as many as test samples.
+    train_counts : list of float
+        The confusion matrix on training samples, at most as many as test samples; of
+        their weights if samples have weights.
+    weights : list of float
+        The confusion matrix on the test samples as sums of their weights; empty if
+        they have none.
     """
 
     data: str
@@ -58,7 +62,13 @@ class Fold:
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     scores: np.ndarray = field(default_factory=lambda: np.empty(0))
     failed: str = ""
-    train_counts: list[int] = field(default_factory=list)
+    train_counts: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+
+    @property
+    def scored_counts(self) -> Sequence[float]:
+        """The confusion matrix that scores are computed from."""
+        return self.weights or self.counts
 
 
 class Store:
@@ -232,6 +242,7 @@ def _check_fold(
     shapes = found.rows.ndim == 1 and found.scores.shape == n_scores
     counts = n_classes >= 2 and n_classes**2 == len(found.counts)
     counts = counts and sum(found.counts) == len(found.rows)
+    counts = counts and len(found.weights) in (0, len(found.counts))
     if not (dtypes and shapes and counts and min(found.counts) >= 0):
         raise _InvalidFoldError("its arrays are inconsistent")
     if rows is not None and not np.array_equal(found.rows, rows):

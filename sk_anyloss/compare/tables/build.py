@@ -27,6 +27,7 @@ from sk_anyloss.compare.tables.selection import (
 )
 from sk_anyloss.compare.tables.table import Table, as_frame
 from sk_anyloss.compare.tables.timing import extract_time, sort_by_time
+from sk_anyloss.compare.tables.weights import extract_weight
 
 __all__ = ["make_table"]
 
@@ -39,6 +40,7 @@ def make_table(
     name: str = "data",
     *,
     time: str | ArrayLike | None = None,
+    weight: str | ArrayLike | None = None,
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
@@ -62,6 +64,8 @@ def make_table(
     time : str or array-like of shape (n_samples,), default=None
         Numbers or dates by which to sort the samples, or the column of X that holds
         them.
+    weight : str or array-like of shape (n_samples,), default=None
+        Weight of each sample, or the column of X that holds it.
     drop : sequence of str, default=()
         Columns to drop.
     keep : sequence of str, default=()
@@ -105,17 +109,25 @@ def make_table(
     if codes is not None and len(codes) != len(frame):
         raise TableError(f"There are {len(frame)} rows, but {len(codes)} groups.")
     times = extract_time(frame, time, groups is not None)
+    if isinstance(weight, str) and weight in columns_to_drop(drop, frame.columns):
+        raise TableError(f"--drop names {weight!r}, which is the weight column.")
+    if weight is not None and not isinstance(weight, str):
+        _check_same_order(X, weight, "weight")
+    weights, weight_notes = extract_weight(frame, weight)
     missing = find_missing_labels(labels, allow_missing_labels, notes)
     if missing.any():
         frame, labels = frame[~missing].reset_index(drop=True), labels[~missing]
         codes = None if codes is None else codes[~missing]
         times = None if times is None else times[~missing]
+        weights = None if weights is None else weights[~missing]
     ranks = None
     if times is not None:
         order, ranks, note = sort_by_time(times)
         frame = frame.iloc[order].reset_index(drop=True)
         labels = labels.iloc[order].reset_index(drop=True)
+        weights = None if weights is None else weights[order]
         notes.append(note)
+    notes += weight_notes
     target, classes = encode_labels(labels, positive, notes)
     check_kept(keep, drop, frame.columns)
     frame = drop_columns(frame, drop, notes)
@@ -129,7 +141,16 @@ def make_table(
     stays_array = numeric and not isinstance(X, pd.DataFrame)
     data = frame.to_numpy(float) if stays_array else frame
     return Table(
-        name, data, target, classes, codes, notes, ranks, left_out, int(missing.sum())
+        name,
+        data,
+        target,
+        classes,
+        codes,
+        notes,
+        ranks,
+        left_out,
+        int(missing.sum()),
+        weights,
     )
 
 

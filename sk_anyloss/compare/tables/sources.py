@@ -24,6 +24,7 @@ class _Options(TypedDict):
     """Options that :func:`read_table` passes to :func:`make_table`."""
 
     time: str | None
+    weight: str | None
     drop: Sequence[str] | str
     keep: Sequence[str] | str
     allow_missing_labels: bool
@@ -69,6 +70,7 @@ def read_table(
     groups: str | None = None,
     *,
     time: str | None = None,
+    weight: str | None = None,
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
@@ -91,6 +93,8 @@ def read_table(
         A column with the group of each sample.
     time : str, default=None
         A column of numbers or dates by which the samples are ordered.
+    weight : str, default=None
+        A column with the weight of each sample.
     drop : sequence of str, default=()
         Columns to drop.
     keep : sequence of str, default=()
@@ -120,6 +124,7 @@ def read_table(
     text = str(source)
     options: _Options = {
         "time": time,
+        "weight": weight,
         "drop": drop,
         "keep": keep,
         "allow_missing_labels": allow_missing_labels,
@@ -145,7 +150,8 @@ def read_table(
         raise missing_column(target, frame.columns, f"in {text!r}")
     if target in columns_to_drop(drop, frame.columns):
         raise TableError(f"--drop names {target!r}, which is the target.")
-    for option, column in (("--groups", groups), ("--time", time)):
+    options_of = {"--groups": groups, "--time": time, "--weight": weight}
+    for option, column in options_of.items():
         if column == target:
             raise TableError(f"{option} names {target!r}, which is the target.")
     y = frame.pop(target)

@@ -47,6 +47,8 @@ class Table:
         Columns that look like IDs and were left out.
     n_unlabelled : int
         Number of samples that were dropped, since they have no label.
+    weight : ndarray of float of shape (n_samples,) or None
+        Weight of each sample, in fits and in scores.
     source, target : str
         Path of the file, or ``openml:...``, and name of the column of the labels, where
         they are known.
@@ -63,6 +65,7 @@ class Table:
     time: np.ndarray | None = None
     left_out: list[str] = field(default_factory=list)
     n_unlabelled: int = 0
+    weight: np.ndarray | None = None
     source: str = ""
     target: str = ""
     findings: dict[int, list[Finding]] = field(
@@ -90,7 +93,7 @@ class Table:
         return np.bincount(self.y, minlength=self.n_classes)
 
     def fingerprint(self) -> str:
-        """Digest of the features, labels, groups and order in time."""
+        """Digest of the features, labels, groups, order in time and weights."""
         digest = hashlib.sha256()
         frame = as_frame(self.X)
         digest.update(repr([*map(str, frame.columns), frame.shape]).encode())
@@ -101,6 +104,8 @@ class Table:
             digest.update(pd.util.hash_array(np.asarray(self.groups, dtype=object)))
         if self.time is not None:
             digest.update(b"time" + self.time.astype(np.int64).tobytes())
+        if self.weight is not None:
+            digest.update(b"weight" + self.weight.tobytes())
         return digest.hexdigest()[:16]
 
     def facts(self) -> dict[str, str]:
@@ -117,6 +122,7 @@ class Table:
         more = f" and {self.n_classes - 20} more" if self.n_classes > 20 else ""
         found = {
             "path": self.source,
+            "weights": "" if self.weight is None else f"sum {self.weight.sum():,.6g}",
             "target": self.target,
             "positive label": "" if self.positive is None else str(self.positive),
             "classes": ", ".join(classes) + more,
