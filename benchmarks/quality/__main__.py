@@ -18,7 +18,8 @@ is stored there are printed. Printed for each metric: mean score, mean rank, the
 Bayesian sign test of AnyLossClassifierCV against each method (region of practical
 equivalence 0.01), the median time of a fit, the data sets with the largest losses, and
 those more than 0.01 behind LightGBM; ``--each`` prints the scores of all data sets.
-Methods without results on some of the data sets are left out.
+Methods without results on some of the data sets are left out; ``--common`` leaves out
+the data sets instead.
 
 ``--times`` measures only the time of a fit of AnyLossClassifierCV and of two other
 searches, one fit at a time. Times are processor times: set ``OMP_NUM_THREADS=1``, and
@@ -65,6 +66,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--each", action="store_true", help="print the scores of each data set"
+    )
+    parser.add_argument(
+        "--common", action="store_true", help="only data sets that all methods have"
     )
     parser.add_argument("--sample", type=int, metavar="N", help="samples of a data set")
     parser.add_argument("--picture", type=Path, help="file for a plot of the ranks")

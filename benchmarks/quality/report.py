@@ -40,7 +40,12 @@ def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
         if scores.empty:
             continue
         print(f"\n{metric}, {len(scores)} data sets, {options.folds} folds")
+        if options.common:
+            scores = scores.dropna()
+            own = own[own["set"].isin(scores.index)]
+            print(f"all methods have results on {len(scores)} of them")
         scores = keep_complete(scores)
+        own = own[own["method"].isin(scores.columns)]
         report_metric(scores, own.groupby("method")["seconds"].median())
         if ANYLOSS_CV in scores:
             report_losses(scores)

@@ -111,6 +111,10 @@ def test_losses_and_time_are_told_and_incomplete_methods_left_out(folder, capsys
     assert f"best: set0 -0.050 ({REFERENCE}), set1 -0.010 ({TUNED_HISTGB})" in printed
     assert f"more than 0.01 behind {REFERENCE}: set0 -0.050\n" in printed
     assert f"time of a default fit / {TUNED_HISTGB}: median 3.00" in printed
+    report(results(scores), options_for(folder, "--common"))
+    printed = capsys.readouterr().out
+    assert "all methods have results on 1 of them" in printed
+    assert "best: set0 -0.200 (BCE)\n" in printed
 
 
 @pytest.mark.parametrize("metric", METRICS)
