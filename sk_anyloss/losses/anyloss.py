@@ -130,8 +130,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
                 raise
             self.error, self.name = error, str(metric)
             self.metric = self.goal = None  # type: ignore[assignment]
-        self.step = get_step(step)
-        self.gain: FloatOrArray = self.step.gain
+        self.set_step(step)
         self.threshold = threshold
         thresholds = check_thresholds(threshold)
         if isinstance(self.metric, Curve):
@@ -140,6 +139,27 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
             thresholds = tuple(sorted(thresholds, reverse=True))
         self.thresholds: tuple[Threshold, ...] = thresholds
         self.stacked_metrics: StackedMetrics | None = None
+
+    def set_step(self, step: str | Step) -> None:
+        """Go on with another step, for several classes or labels too.
+
+        Parameters
+        ----------
+        step : str or Step
+            As in the constructor.
+
+        Examples
+        --------
+        >>> from sk_anyloss.losses import AnyLoss
+        >>> from sk_anyloss.losses.steps import Sigmoid
+        >>> loss = AnyLoss("f1")
+        >>> loss.set_step(Sigmoid(L=20))  # Between epochs: an L that grows.
+        >>> loss
+        AnyLoss(metric='f1', step=Sigmoid(L=20), threshold=0.5)
+        """
+        self.step: Step = get_step(step)
+        self.gain: FloatOrArray = self.step.gain
+        self._forms.clear()
 
     #: What :meth:`forward` computes in few operations, if it can, and for which step.
     _amplified: Amplified | None = None

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
-from skorch.callbacks import EpochTimer
+from skorch.callbacks import EpochTimer, LRScheduler
 from skorch.dataset import unpack_data
 from skorch.utils import get_dim, is_dataset, to_numpy
 from torch import nn
@@ -25,9 +25,11 @@ from torch.utils.data import Dataset
 from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.distributed.processes import ProcessGroup
+from sk_anyloss.losses.steepness import auto_L
+from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics import Metric
 from sk_anyloss.training.batch_steps import Input
-from sk_anyloss.training.callbacks import QuietPrintLog
+from sk_anyloss.training.callbacks import QuietPrintLog, SetLearningRate
 from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.data.dataset import SubsetDataset
 from sk_anyloss.training.data.source import Source
@@ -51,7 +53,10 @@ __all__ = ["AnyLossNet", "Data"]
 Data: TypeAlias = "ArrayLike | Input | Dataset"
 
 #: Fraction of the epochs on cross-entropy, by ``warm_up='auto'``.
-WARM_UP = 0.5
+WARM_UP = 0.75
+
+#: By what the learning rate is multiplied after them, by ``metric_lr='auto'``.
+METRIC_RATE = 0.1
 
 
 class SizedDataset(Protocol):
@@ -124,8 +129,16 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
     warm_up : float or 'auto', default='auto'
         Fraction of the epochs that :meth:`fit` trains on cross-entropy first, in
         [0, 1). The output bias is set to the class frequencies before, and to the best
-        threshold for the metric after these epochs. By default half of them, if
+        threshold for the metric after these epochs. By default three quarters, if
         ``criterion`` is left at ``AnyLoss`` and the module is not our own ``MLP``.
+    metric_lr : float or 'auto', default='auto'
+        Learning rate of the epochs on the metric after such a start. By default a tenth
+        of ``lr``, unless a callback sets the learning rates.
+    L : float, 'auto' or None, default=None
+        Steepness of the amplifier of the default criterion; None leaves it at 10, or at
+        ``criterion__step``. ``'auto'`` chooses it by
+        :func:`sk_anyloss.losses.steepness.auto_L` from the learning rate and the number
+        of steps on the metric, the number of classes and the widest layer.
     accumulate : int or None, default=None
         The most samples that go through the module at a time. Larger batches go
         through it in parts, twice, so that the gradient is that of the whole batch;
@@ -172,6 +185,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         target_type: str | TargetType = "auto",
         process_group: ProcessGroup = "world",
         warm_up: float | str = "auto",
+        metric_lr: float | str = "auto",
+        L: float | str | None = None,
         accumulate: int | None = None,
         sharded: bool = False,
         random_state: int | None = None,
@@ -196,6 +211,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.target_type = target_type
         self.process_group = process_group
         self.warm_up = warm_up
+        self.metric_lr = metric_lr
+        self.L = L
         self.accumulate = accumulate
         self.sharded = sharded
         self.random_state = random_state
@@ -235,7 +252,9 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         """Parameters of a part; those of the criterion include the net's own."""
         params = super().get_params_for(prefix)
         if prefix == "criterion" and self.criterion is AnyLoss:
-            return {"metric": self.metric, "threshold": self.threshold, **params}
+            params = {"metric": self.metric, "threshold": self.threshold, **params}
+            if self.L is not None and self.L != "auto":
+                params["step"] = Sigmoid(self.L)  # type: ignore[arg-type]
         return params
 
     def get_iterator(self, dataset: SizedDataset, training: bool = False) -> Any:
@@ -340,7 +359,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 f"got {parts!r}."
             )
         epochs = self._warm_up_epochs()
-        self.warm_up_ = WarmUp(epochs) if epochs > len(self.history) else None
+        factor = self._metric_rate()
+        self.warm_up_ = WarmUp(epochs, factor) if epochs > len(self.history) else None
         try:
             super().partial_fit(X, y)
         finally:
@@ -372,6 +392,49 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             )
         return max(epochs, 0)
 
+    def _metric_rate(self) -> float:
+        """By what the learning rate is multiplied after the start on cross-entropy."""
+        rate = self.metric_lr
+        if isinstance(rate, str) and rate == "auto":
+            is_set = any(
+                isinstance(callback, (LRScheduler, SetLearningRate))
+                for _, callback in self.callbacks_
+            )
+            return 1.0 if is_set else METRIC_RATE
+        is_number = isinstance(rate, numbers.Real) and rate is not True
+        if not is_number or not 0 < float(rate) < math.inf:
+            raise ValueError(
+                f"metric_lr must be a positive number or 'auto', got {rate!r}."
+            )
+        return float(rate) / self.lr
+
+    def _choose_L(self, train: Any) -> None:
+        """Set the steepness of the amplifier for this training, if it is ``'auto'``."""
+        if self.L is None:
+            return
+        if self.criterion is not AnyLoss or hasattr(self, "criterion__step"):
+            raise ValueError(
+                f"L={self.L!r} is the steepness of the default criterion, but another "
+                "criterion or criterion__step is given as well; give one of the two."
+            )
+        if self.L != "auto" or not isinstance(self.criterion_, AnyLoss):
+            return
+        epochs, rate = self.max_epochs, self.lr
+        if self.warm_up_ is not None:
+            epochs, rate = epochs - self.warm_up_.epochs, rate * self.warm_up_.factor
+        n_batches = len(self.get_iterator(train, training=True))
+        widths = [len(p) for p in self.module_.parameters() if p.dim() > 1]
+        y = getattr(train, "y", None)
+        is_vector = y is not None and get_dim(y) == 1
+        L = auto_L(
+            rate,
+            max(epochs * n_batches, 1),
+            max([2, *widths]),
+            self.dtype_ or torch.float32,
+            int(to_numpy(y).max()) + 1 if is_vector else 2,
+        )
+        self.criterion_.set_step(Sigmoid(L))
+
     def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
         """Warn if all samples get one decision, though they are of both classes."""
         if self.target_ is None or self.target_.name == "multilabel-indicator":
@@ -392,7 +455,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             gentler = ""
             if isinstance(self.criterion_, (AnyLoss, MulticlassAnyLoss)):
                 if not self._warm_up_epochs():
-                    gentler = "a start on cross-entropy (warm_up=0.5), "
+                    gentler = "a start on cross-entropy (warm_up=0.75), "
                 if self.criterion is AnyLoss:
                     gentler += (
                         "a smaller L (criterion__step=Sigmoid(L=10)), "
@@ -496,6 +559,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.check_data(X, y)
         self.check_training_readiness()
         train, valid = self.get_split_datasets(X, y, **fit_params)
+        self._choose_L(train)
         if self.target_ is None and type(self.module_) is MLP:
             self.resolve_target(self.module_.widths[-1], getattr(train, "y", None))
         if not self.processes_.is_alone():

@@ -447,7 +447,7 @@ def test_a_collapsed_model_is_warned_of_with_the_way_out(bias, label, imbalanced
     settings = {"warm_up": 0, "criterion__step": Sigmoid(73)}
     net = AnyLossNet(constant_logit(bias), max_epochs=2, lr=1e-3, **settings)
     message = (
-        rf"predicts {label} for every training sample.*warm_up=0.5"
+        rf"predicts {label} for every training sample.*warm_up=0.75"
         r".*Sigmoid\(L=10\).*lr=0.001"
     )
     with pytest.warns(ConvergenceWarning, match=message):

@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from sk_anyloss import AnyLossNet
 from sk_anyloss.losses import BCE, AnyLoss, MulticlassAnyLoss
+from sk_anyloss.losses.steepness import auto_L
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics.derivatives.differentiable import NotFiniteError
 from sk_anyloss.training.callbacks import StopOnScore
@@ -58,7 +59,7 @@ def test_a_network_does_not_collapse_by_default():
             net = AnyLossNet(cnn(seed=seed), **settings).fit(X, y)
         assert net.score(*blobs(seed=1)) > 0.6
     steep = {"warm_up": 0, "criterion__step": Sigmoid(73), "lr": 0.05}
-    with pytest.warns(ConvergenceWarning, match="warm_up=0.5"):
+    with pytest.warns(ConvergenceWarning, match="warm_up=0.75"):
         AnyLossNet(cnn(), **(settings | steep)).fit(X, y)
 
 
@@ -88,6 +89,49 @@ def test_a_start_for_classes_and_for_labels():
     Y = np.column_stack([y == 0, y == 1, y < 2]).astype(int)
     net = AnyLossNet(cnn(3), max_epochs=6, batch_size=40, random_state=0).fit(X, Y)
     assert net.score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 0.001),
+        ({"metric_lr": 0.02}, 0.02),
+        ({"warm_up": 0}, 0.01),
+        ({"callbacks": [LRScheduler("StepLR", step_size=9)]}, 0.01),
+    ],
+)
+def test_the_learning_rate_after_a_start_on_cross_entropy(options, expected):
+    X, y = blobs(80, 0.3)
+    net = AnyLossNet(cnn(), lr=0.01, max_epochs=2, **options).fit(X, y)
+    assert net.optimizer_.param_groups[0]["lr"] == pytest.approx(expected)
+
+
+def test_invalid_rates_and_steepness():
+    X, y = blobs(40)
+    for value in (0, -1.0, "half", True):
+        with pytest.raises(ValueError, match="metric_lr must be"):
+            AnyLossNet(cnn(), metric_lr=value).fit(X, y)
+    with pytest.raises(ValueError, match="L must be positive"):
+        AnyLossNet(cnn(), L=-1).fit(X, y)
+    for options in ({"criterion": BCE}, {"criterion__step": "identity"}):
+        with pytest.raises(ValueError, match="give one of the two"):
+            AnyLossNet(cnn(), L="auto", **options).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_steepness_follows_from_the_training(n_classes):
+    X, y = blobs(100, 0.3, n_classes=n_classes)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    options = {"max_epochs": 4, "batch_size": 25, "lr": 0.02}
+    net = AnyLossNet(cnn(n_outputs), L="auto", **options).fit(X, y)
+    # One epoch of four batches on the metric; the widest layer has 16 units.
+    expected = auto_L(0.002, 4, 16, "float32", n_classes)
+    assert pytest.approx(expected) == net.criterion_.step.L
+    whole = AnyLossNet(cnn(n_outputs), L="auto", warm_up=0, **options).fit(X, y)
+    assert pytest.approx(
+        auto_L(0.02, 16, 16, "float32", n_classes)
+    ) == whole.criterion_.step.L
+    assert AnyLossNet(cnn(), L=7).initialize().criterion_.step == Sigmoid(7)
 
 
 def test_a_start_on_cross_entropy_needs_a_loss_of_this_package():

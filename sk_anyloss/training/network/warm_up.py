@@ -5,8 +5,9 @@ threshold, and a network at its initial weights gets there in a few large steps.
 first epochs are trained on cross-entropy, and three things are placed instead of
 learned: the initial output bias, at the class frequencies, and the one that the metric
 starts from, at the threshold that is best for the metric on the training samples. The
-optimiser starts anew there: steps that Adam scales by the small gradients at the end of
-cross-entropy are too large for those of the metric.
+optimiser starts anew there, at a smaller learning rate: steps that Adam scales by the
+small gradients at the end of cross-entropy are too large for those of the metric, which
+is to change a network that has learned, not to teach one.
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ class WarmUp:
     ----------
     epochs : int
         Number of epochs, at least 1.
+    factor : float, default=1
+        What the learning rate is multiplied with after them.
     """
 
-    def __init__(self, epochs: int) -> None:
-        self.epochs = epochs
+    def __init__(self, epochs: int, factor: float = 1.0) -> None:
+        self.epochs, self.factor = epochs, factor
         self.is_over = False
         self._criterion: Loss | None = None
         self._seen: list[tuple[Tensor, Tensor, Tensor | None]] = []
@@ -134,6 +137,8 @@ class WarmUp:
         if shift is not None and self._last_input is not None:
             self._shift(net, shift, self._last_input)
         net.optimizer_.state.clear()
+        for group in net.optimizer_.param_groups:
+            group["lr"] *= self.factor
         self._seen, self._last_input = [], None
 
     def _shift(self, net: BatchSteps, shift: Tensor, X: Input) -> None:
