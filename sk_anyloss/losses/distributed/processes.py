@@ -22,7 +22,7 @@ Tensors = TypeVar("Tensors", bound=Any)
 _IS_AVAILABLE = dist.is_available()
 #: Bytes of all processes together up to which each of them gathers a message and sums
 #: it: gloo's ring goes round once then, and twice for a sum.
-GATHERED = 2**16
+GATHERED = 2**18
 
 
 class Processes:
