@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sk_anyloss.compare.explanation import Explanation, explain
+from sk_anyloss.compare.exports.mlflow import log_to_mlflow
+from sk_anyloss.compare.exports.skore import to_skore
 from sk_anyloss.compare.model_file.saved import save
 from sk_anyloss.compare.report.html.findings import html_checks, html_recommendation
 from sk_anyloss.compare.report.html.tables import html_table
@@ -228,6 +231,61 @@ class Comparison(Results):
             suffix ``.md`` is written beside it.
         """
         return save(self, path, method, calibrate=calibrate, onnx=onnx)
+
+    def to_skore(
+        self,
+        methods: Sequence[str] | None = None,
+        data: str | None = None,
+        n_jobs: int | None = None,
+    ) -> Any:
+        """Reports of skore on some methods, on the same folds.
+
+        skore takes estimators and not their predictions, so each method is fitted again
+        on every fold, with the same seed. Needs ``pip install 'sk_anyloss[skore]'``.
+
+        Parameters
+        ----------
+        methods : sequence of str, default=None
+            Names of compared methods; by default the recommended one and the one with
+            the best mean of the others.
+        data : str, default=None
+            Name of a data set; may be omitted if there is only one.
+        n_jobs : int, default=None
+            Number of processes.
+
+        Returns
+        -------
+        report : skore.ComparisonReport or skore.CrossValidationReport
+            The latter for a single method.
+        """
+        return to_skore(self, methods, data, n_jobs)
+
+    def log_to_mlflow(
+        self,
+        experiment: str = "sk_anyloss",
+        run_name: str | None = None,
+        tracking_uri: str | None = None,
+    ) -> str:
+        """Log the comparison to MLflow: a run, and in it one for each method.
+
+        Needs ``pip install 'sk_anyloss[mlflow]'``.
+
+        Parameters
+        ----------
+        experiment : str, default='sk_anyloss'
+            Name of the experiment, which is created if needed.
+        run_name : str, default=None
+            Name of the run; by default the names of the data sets.
+        tracking_uri : str, default=None
+            Where to log; by default what MLflow is configured for.
+
+        Returns
+        -------
+        run_id : str
+            The run of the comparison, with its settings, recommendation, the scores of
+            the recommended method, and the report and results as artifacts.
+        """
+        return log_to_mlflow(self, experiment, run_name, tracking_uri)
 
     def _repr_html_(self) -> str:
         names = [table.name for table in self.tables]

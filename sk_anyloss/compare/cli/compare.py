@@ -12,6 +12,7 @@ from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
+from sk_anyloss.compare.exports.mlflow import mlflow_client
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods.registry import (
     default_methods,
@@ -65,6 +66,8 @@ def _compare(options: argparse.Namespace) -> None:
     for option in ("calibrate", "onnx"):
         if getattr(options, option) and not options.save:
             raise ValueError(f"--{option} is for a stored model; name it with --save.")
+    if options.mlflow:
+        mlflow_client()  # Fails before the fits, if it does.
     methods = options.methods
     if methods not in (None, "all"):
         methods = split_names(methods)
@@ -114,6 +117,9 @@ def _compare(options: argparse.Namespace) -> None:
         print(f"Time was over. {partial}\n")
     page = found.report(output)
     print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
+    if options.mlflow:
+        run = found.log_to_mlflow(options.mlflow)
+        print(f"MLflow: experiment {options.mlflow}, run {run}")
     if options.save:
         method, n = found.chosen_method(), len(tables[0].y)
         print(

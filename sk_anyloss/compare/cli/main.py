@@ -78,7 +78,8 @@ def _run(options: argparse.Namespace) -> int:
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        expected = isinstance(error, ValueError)  # TableError is one.
+        # TableError is a ValueError; an extra that is not installed is named.
+        expected = isinstance(error, (ValueError, ImportError))
         print(one_line(error) if expected else _unexpected(error), file=sys.stderr)
         return 2 if expected else 1
     except KeyboardInterrupt:

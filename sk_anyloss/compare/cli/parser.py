@@ -209,6 +209,10 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="let the stored model of two classes also give calibrated probabilities",
     )  # fmt: skip
     add(
+        "--mlflow", metavar="EXPERIMENT", default=None,
+        help="also log the results to this experiment of MLflow",
+    )  # fmt: skip
+    add(
         "--onnx", action="store_true",
         help="also write the stored model as ONNX, verified in onnxruntime",
     )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Comparisons in other programs: reports of skore, and runs of MLflow."""
