@@ -18,6 +18,7 @@ from sk_anyloss.compare.report.thresholds import threshold_table
 from sk_anyloss.compare.results.results import Results
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.table import as_frame
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Comparison(Results):
     >>> sorted(found.table.index)
     ['logistic', 'logistic_balanced']
     """
+
+    #: Where results are stored; nowhere by default.
+    store = Store(None, {})
 
     def plot(self, data: str | None = None) -> Figure:
         """Plot the scores of all methods, the best one at the top.
@@ -133,7 +137,8 @@ class Comparison(Results):
         """What a method relies on, and whether more samples would help.
 
         The method is fitted nine times, on a quarter, a half and all training samples
-        of three folds; a report that is written afterwards has the figures.
+        of three folds; a report that is written afterwards has the figures. They are
+        stored in the output folder, if there is one, so that a resumed run has them.
 
         Parameters
         ----------
@@ -156,8 +161,15 @@ class Comparison(Results):
         >>> found.explain().learning["samples"].tolist()
         [65, 131, 262]
         """
-        explanation = explain(self, method, data, n_jobs)
-        self.explanations[self.table_of(data).name] = explanation
+        name = self.table_of(data).name
+        method = self.chosen_method(method, name)
+        stored = self.store.find_explanation(name, method)
+        if stored is None:
+            explanation = explain(self, method, name, n_jobs)
+            self.store.save_explanation(name, method, explanation.to_dict())
+        else:
+            explanation = Explanation.from_dict(stored)
+        self.explanations[name] = explanation
         return explanation
 
     def best_estimator(

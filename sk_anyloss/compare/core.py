@@ -225,4 +225,6 @@ def compare_tables(
         progress=progress,
     )
     shown = {**settings, "methods": ", ".join(names), "rope": rope}
-    return Comparison(tables, done, names, metric, also, shown, rope)
+    found = Comparison(tables, done, names, metric, also, shown, rope)
+    found.store = store
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -99,9 +99,34 @@ class Explanation:
         """The explanation as JSON can hold it."""
         return {
             "method": self.method,
+            "metric": self.metric,
+            "n_columns": self.n_columns,
             "importances": self.importances.to_dict("records"),
             "learning": self.learning.to_dict("records"),
         }
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Explanation:
+        """The explanation that :meth:`to_dict` was made from.
+
+        Parameters
+        ----------
+        stored : dict
+            As JSON gives it back, with None for NaN.
+
+        Returns
+        -------
+        explanation : Explanation
+            With the same figures.
+        """
+        frames = {}
+        for name in ("importances", "learning"):
+            frame = pd.DataFrame(stored[name])
+            frames[name] = frame.astype({"mean": float, "std": float})
+        return cls(
+            str(stored["method"]), str(stored["metric"]), n_columns=stored["n_columns"],
+            **frames,
+        )  # fmt: skip
 
 
 def explain(

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from sk_anyloss.compare import Comparison, compare, compare_tables, make_table
+from sk_anyloss.compare import explanation as explanations
 from sk_anyloss.compare.explanation import MAX_COLUMNS
 from tests.compare.samples import X, Y, mixed
 
@@ -62,3 +63,18 @@ def test_a_partial_run_says_what_is_missing_everywhere(partial, tmp_path):
     page = partial.report(tmp_path).read_text(encoding="utf-8")
     assert f'<p class="partial">{html.escape(partial.partial())}</p>' in page
     assert sentence in partial.summary()["data"][0]["partial"]
+
+
+def test_a_resumed_run_has_the_explanation_of_the_first(tmp_path, monkeypatch):
+    found = compare(X, Y, methods=["logistic"], folds=3, output=tmp_path)
+    first = found.explain()
+    monkeypatch.setattr(explanations, "_explain_fold", None)  # Nothing is fitted again.
+    again = compare(X, Y, methods=["logistic"], folds=3, output=tmp_path).explain()
+    assert str(again) == str(first)
+    for name in ("importances", "learning"):
+        one, other = getattr(again, name), getattr(first, name)
+        pd.testing.assert_frame_equal(one, other, rtol=1e-12, atol=1e-12)
+    (path,) = (tmp_path / "folds").glob("*.json")
+    path.write_text(path.read_text().replace('"settings": "', '"settings": "x'))
+    with pytest.raises(TypeError):
+        compare(X, Y, methods=["logistic"], folds=3, output=tmp_path).explain()

@@ -67,7 +67,7 @@ class ClassSection:
 
 
 def class_section(results: Results, data: str) -> ClassSection | None:
-    """Precision, recall and F1 of each class by the best method on a data set.
+    """Precision, recall and F1 of each class by the recommended method.
 
     Parameters
     ----------
@@ -81,12 +81,13 @@ def class_section(results: Results, data: str) -> ClassSection | None:
     section : ClassSection or None
         None for two classes, whose scores the ranking has, and if every method failed.
     """
-    table, best = results.table_of(data), results.best_method(data)
-    if table.n_classes == 2 or best is None:
+    table = results.table_of(data)
+    if table.n_classes == 2 or results.best_method(data) is None:
         return None
+    method = results.chosen_method(None, data)
     shown = shown_classes(table)
-    matrix = results.confusion_matrix(best, data)
-    report = results.class_report(best, data)
+    matrix = results.confusion_matrix(method, data)
+    report = results.class_report(method, data)
     errors = matrix.to_numpy() * (1 - np.eye(len(matrix), dtype=int))
     report["mistaken"] = [
         f"{table.classes[row.argmax()]} ({row.max():,})" if row.any() else ""
@@ -95,5 +96,5 @@ def class_section(results: Results, data: str) -> ClassSection | None:
     note = ""
     if len(shown) < table.n_classes:
         note = f"The {len(shown)} most frequent of {table.n_classes} classes are shown."
-    title = str(results.ranking(data).loc[best, "title"])
+    title = str(results.ranking(data).loc[method, "title"])
     return ClassSection(title, report.iloc[shown], matrix.iloc[shown, shown], note)

@@ -67,7 +67,7 @@ def plot_all_confusions(
 def plot_confusion(
     comparison: Results, data: str | None = None, theme: Theme = LIGHT
 ) -> Figure:
-    """Confusion matrix of the best method, summed over all folds.
+    """Confusion matrix of the recommended method, summed over all folds.
 
     Cells are coloured by their fraction of the true class, of which there may be
     samples in classes that are not shown.
@@ -87,8 +87,9 @@ def plot_confusion(
         To show or save.
     """
     table, ranking = comparison.table_of(data), comparison.ranking(data)
-    best, shown = ranking.dropna(subset="mean").index[0], shown_classes(table)
-    M = comparison.confusion_matrix(best, data).to_numpy()
+    method = comparison.chosen_method(None, table.name)
+    shown = shown_classes(table)
+    M = comparison.confusion_matrix(method, data).to_numpy()
     fraction = (M / np.maximum(M.sum(axis=1, keepdims=True), 1))[np.ix_(shown, shown)]
     counts, n = M[np.ix_(shown, shown)], len(shown)
     labels = [_short(table.classes[code]) for code in shown]
@@ -107,11 +108,11 @@ def plot_confusion(
     fits = 0.085 * longest < size / n
     axes.set_xticks(range(n), labels, rotation=0 if fits else 90)
     axes.set_yticks(range(n), labels)
-    axes.set_title(printable(ranking.loc[best, "title"]))
+    axes.set_title(printable(ranking.loc[method, "title"]))
     axes.set(xlabel="predicted", ylabel="true")
     style(axes, theme)
     axes.tick_params(labelsize=9, length=0)
-    axes.title.set_color(method_colour(str(best), theme))
+    axes.title.set_color(method_colour(method, theme))
     return figure
 
 

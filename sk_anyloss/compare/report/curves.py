@@ -48,17 +48,22 @@ class _Line(NamedTuple):
 
 
 def _lines(comparison: Results, data: str | None) -> Iterator[_Line]:
-    """The best methods on a data set."""
+    """The best methods on a data set, among them the recommended one."""
     ranking = comparison.ranking(data).dropna(subset="mean")
     table = comparison.table_of(data)
     highlights, others = iter(HIGHLIGHT_LINES), iter(LINES)
-    for name in ranking.index[:MAX_CURVES]:
+    recommended = comparison.chosen_method(None, table.name)
+    names = list(ranking.index[:MAX_CURVES])
+    if recommended not in names:
+        names[-1] = recommended
+    for name in names:
         own = [
             fold
             for fold in comparison.folds
             if (fold.data, fold.method) == (table.name, name) and not fold.failed
         ]
         title = printable(ranking.loc[name, "title"])
+        title += " (recommended)" if name == recommended else ""
         highlight = get_method(name).optimizes_metric
         yield _Line(
             # A legend omits labels that start with an underscore.
@@ -95,7 +100,7 @@ def plot_precision_recall(
     from sklearn.metrics import precision_recall_curve
 
     figure = make_figure(7.2, 5.2)
-    dots = "dots: predictions at the decision threshold; best six methods"
+    dots = "dots: predictions at the decision threshold; of the best methods"
     axes = _axes(figure, "recall", "precision", dots)
     for line in _lines(comparison, data):
         precision, recall, _ = precision_recall_curve(line.y, line.scores)

@@ -36,7 +36,7 @@ __all__ = ["EXPLAINED", "figures", "plot_scores"]
 #: Columns in the figure of importances, and characters of their names.
 MAX_IMPORTANCES, MAX_NAME = 10, 28
 #: Height of a line of small text and width of a character, in pixels.
-LINE, CHARACTER = 13, 7.2
+LINE, CHARACTER = 16, 7.4
 
 #: Left, bottom, right and top, in pixels.
 Box: TypeAlias = tuple[float, float, float, float]
@@ -245,7 +245,7 @@ def figures(n_classes: int) -> dict[str, tuple[Plot, str]]:
     """
     if n_classes == 2:
         return FIGURES
-    caption = "Confusion matrix of the best method over all folds"
+    caption = "Confusion matrix of the recommended method over all folds"
     return {
         "confusion": (plot_confusion, caption),
         "scores": FIGURES["scores"],

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sk_anyloss.compare.errors import OutputError
+from sk_anyloss.compare.report.summary import to_json
 from sk_anyloss.compare.run.files import make_folder, remove_stale, write
 from sk_anyloss.compare.run.names import file_name
 
@@ -222,6 +223,49 @@ class Store:
         np.savez_compressed(stream, facts=json.dumps(facts), **arrays)
         path = self._path(self.folder, fold.data, fold.method, fold.fold)
         write(path, stream.getvalue())
+
+    def _explanation_path(self, folder: Path, data: str, method: str) -> Path:
+        return folder / "folds" / f"{file_name(data, method)}.json"
+
+    def find_explanation(self, data: str, method: str) -> dict[str, Any] | None:
+        """What was stored by :meth:`save_explanation`.
+
+        Parameters
+        ----------
+        data, method : str
+            Names of the data set and of the method.
+
+        Returns
+        -------
+        explanation : dict or None
+            None also for a damaged file, and for one of other settings.
+        """
+        if self.folder is None:
+            return None
+        try:
+            content = self._explanation_path(self.folder, data, method).read_bytes()
+            stored = json.loads(content)
+        except (OSError, ValueError):
+            return None
+        if not isinstance(stored, dict) or stored.pop("settings", "") != self._digest:
+            return None
+        return stored
+
+    def save_explanation(
+        self, data: str, method: str, explanation: Mapping[str, Any]
+    ) -> None:
+        """Store why a method decides as it does.
+
+        Parameters
+        ----------
+        data, method : str
+            Names of the data set and of the method.
+        explanation : dict
+            Text, numbers, lists and dicts.
+        """
+        if self.folder is not None:
+            path = self._explanation_path(self.folder, data, method)
+            write(path, to_json({**explanation, "settings": self._digest}))
 
 
 class _InvalidFoldError(Exception):

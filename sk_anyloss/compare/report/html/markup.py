@@ -178,7 +178,7 @@ def sortable(
     if not meanings:
         return table
     known = {name: meaning for name, meaning in meanings.items() if meaning}
-    summary = "<summary>What the columns mean</summary>"
+    summary = "<summary>What the columns mean; a click on a heading sorts</summary>"
     return f"{table}<details>{summary}{definitions(known)}</details>"
 
 

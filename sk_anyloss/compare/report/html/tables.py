@@ -135,7 +135,7 @@ def html_verdicts(comparison: Results, data: str | None) -> str:
 
 
 def html_classes(comparison: Results, data: str) -> str:
-    """Scores of each class by the best method, for more than two classes.
+    """Scores of each class by the recommended method, for more than two classes.
 
     Parameters
     ----------
