@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, check_consistent_length, get_tags
+from sklearn.utils import Tags, assert_all_finite, check_consistent_length, get_tags
 from sklearn.utils.validation import column_or_1d
 
 from sk_anyloss._compat import check_sample_weight
@@ -230,13 +230,15 @@ class MetricBoostingClassifier(DecidesByLogOdds, MetaEstimatorMixin, BaseEstimat
         objective = self._objective()
         option, n_trees = self._option(), self._n_trees()
         target = column_or_1d(y, warn=True)
+        assert_all_finite(target, input_name="y")
         check_consistent_length(X, target)
         labels = Labels.of(target, self.pos_label)
         if labels.target.name != "binary":
             raise ValueError(
-                f"MetricBoostingClassifier is for two classes, but y has "
-                f"{len(labels.classes)}; wrap it in OneVsRestClassifier, or train "
-                "AnyLossClassifier, which takes any number."
+                "Only binary classification is supported. MetricBoostingClassifier is "
+                f"for two classes, but y has {len(labels.classes)}; wrap it in "
+                "OneVsRestClassifier, or train AnyLossClassifier, which takes any "
+                "number."
             )
         weight = None
         if sample_weight is not None:

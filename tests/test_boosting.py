@@ -8,6 +8,7 @@ from lightgbm import LGBMClassifier
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.boosting import MetricBoostingClassifier, MetricObjective
@@ -22,6 +23,21 @@ WEIGHT = 1.0 + np.arange(500) % 3
 def trees(**params):
     given = {"n_estimators": 30, "n_jobs": 1, "verbosity": -1, "random_state": 0}
     return LGBMClassifier(**{**given, **params})
+
+
+CONFIGURATIONS = [MetricBoostingClassifier(trees(min_child_samples=2))]
+
+
+def expected_to_fail(estimator):
+    why = "LightGBM places the edges of its bins without weights"
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{k}_data": why for k in kinds}
+
+
+@parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=expected_to_fail)
+@pytest.mark.filterwarnings("ignore:Converting data to scipy sparse matrix")
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("metric", ["f1", "mcc"])

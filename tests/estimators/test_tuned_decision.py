@@ -42,13 +42,13 @@ def expected_to_fail(estimator):
     return failing
 
 
-@parametrize_with_checks(
-    [
-        TunedDecisionClassifier(cv=3, random_state=0),
-        TunedDecisionClassifier(LogisticRegression(), "mcc", cv=3, n_bootstrap=0),
-    ],
-    expected_failed_checks=expected_to_fail,
-)
+CONFIGURATIONS = [
+    TunedDecisionClassifier(cv=3, random_state=0),
+    TunedDecisionClassifier(LogisticRegression(), "mcc", cv=3, n_bootstrap=0),
+]
+
+
+@parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=expected_to_fail)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
