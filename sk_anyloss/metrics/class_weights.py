@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import torch
@@ -16,7 +16,65 @@ from sk_anyloss.metrics.confusion import class_parts
 __all__ = ["AnyWeights", "ClassWeights", "LabelWeights"]
 
 
-class ClassWeights:
+class _Shares:
+    """What both kinds of weights can do: be joined, and tell the share of a sample."""
+
+    table: Tensor
+    target: Tensor
+    groups: int
+    n: int
+    even_share: float | None
+
+    def __init__(
+        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+    ) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def join(cls, parts: Iterable[Self]) -> Self:
+        """Concatenate several batches into one.
+
+        Parameters
+        ----------
+        parts : iterable of ClassWeights or LabelWeights
+            The batches. They may share one buffer, each valid until the next one is
+            drawn.
+
+        Returns
+        -------
+        samples : ClassWeights or LabelWeights
+            All samples, in order.
+        """
+        copies = [
+            (part.table.clone(), part.target.clone(), part.even_share is not None)
+            for part in parts
+        ]
+        tables, targets, even = zip(*copies, strict=True)
+        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
+
+    def _set_share(self, steady: bool) -> None:
+        self._steady = steady
+        self._share: Tensor | None = None
+        if self.even_share is not None:
+            self._share = self.table.new_full((self.groups, self.n, 1), self.even_share)
+
+    @property
+    def weight(self) -> Tensor:
+        """Weight of each sample, of shape (G, n)."""
+        return self.table.sum(1)
+
+    def share(self) -> Tensor:
+        """Fraction of each sample in the weight of its group, of shape (G, n, 1)."""
+        if self._share is not None:
+            return self._share
+        weight = self.weight
+        whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
+        share = (weight / whole).unsqueeze(-1)
+        self._share = share if self._steady else None
+        return share
+
+
+class ClassWeights(_Shares):
     """Weight of each sample of a batch as a negative and as a positive.
 
     A stack of models trains on G groups of samples, with M models per group; an
@@ -32,6 +90,8 @@ class ClassWeights:
         Labels, 0 or 1.
     even : bool, default=False
         Whether all samples are known to have the same weight.
+    steady : bool, default=False
+        Whether weights stay while labels change, so that ``share`` is computed once.
 
     Attributes
     ----------
@@ -52,44 +112,20 @@ class ClassWeights:
     tensor([[0.5000, 4.0000]])
     """
 
-    def __init__(self, table: Tensor, target: Tensor, even: bool = False) -> None:
+    def __init__(
+        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+    ) -> None:
         self.table = table
         self.columns = table.mT
         self.target = target
         self.groups, _, self.n = table.shape
         self._max_factor = torch.finfo(table.dtype).max * 1e-12
         self.even_share = 1 / max(self.n, 1) if even else None
-        self._even_fractions: Tensor | None = None
-        if self.even_share is not None:
-            self._even_fractions = table.new_full(
-                (self.groups, self.n, 1), self.even_share
-            )
+        self._set_share(steady)
         # For a small batch, making these views at each use would take as long as the
         # arithmetic.
         self._columns = self.columns[0]
         self._negatives, self._positives = table[0, :1], table[0, 1:]
-
-    @classmethod
-    def join(cls, parts: Iterable[ClassWeights]) -> ClassWeights:
-        """Concatenate several batches into one.
-
-        Parameters
-        ----------
-        parts : iterable of ClassWeights
-            The batches. They may share one buffer, each valid until the next one is
-            drawn.
-
-        Returns
-        -------
-        samples : ClassWeights
-            All samples, in order.
-        """
-        copies = [
-            (part.table.clone(), part.target.clone(), part._even_fractions is not None)
-            for part in parts
-        ]
-        tables, targets, even = zip(*copies, strict=True)
-        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> ClassWeights:
@@ -274,16 +310,8 @@ class ClassWeights:
             return self.target
         return self.target.repeat_interleave(models // self.groups, dim=0)
 
-    def share(self) -> Tensor:
-        """Fraction of each sample in the weight of its group, of shape (G, n, 1)."""
-        if self._even_fractions is not None:
-            return self._even_fractions
-        weight = self.table.sum(1)
-        whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
-        return (weight / whole).unsqueeze(-1)
 
-
-class LabelWeights:
+class LabelWeights(_Shares):
     """Weight of each sample of a batch without and with each of several labels.
 
     Parameters
@@ -295,6 +323,8 @@ class LabelWeights:
         Labels, 0 or 1.
     even : bool, default=False
         Whether all samples are known to have the same weight.
+    steady : bool, default=False
+        Whether weights stay while labels change, so that ``share`` is computed once.
 
     Attributes
     ----------
@@ -315,15 +345,14 @@ class LabelWeights:
             [0., 2.]])
     """
 
-    def __init__(self, table: Tensor, target: Tensor, even: bool = False) -> None:
+    def __init__(
+        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+    ) -> None:
         self.table, self.target = table, target
         self.groups, self.n_labels, _, self.n = table.shape
         self.by_label = ClassWeights(table.flatten(0, 1), target.flatten(0, 1), even)
         self.even_share = self.by_label.even_share
-        self._even_fractions: Tensor | None = None
-        if self.even_share is not None:
-            shape = (self.groups, self.n, 1)
-            self._even_fractions = table.new_full(shape, self.even_share)
+        self._set_share(steady)
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> LabelWeights:
@@ -350,28 +379,6 @@ class LabelWeights:
         table = torch.stack(class_parts(target, weight), dim=1)
         return cls(table[None], target[None], even=sample_weight is None)
 
-    @classmethod
-    def join(cls, parts: Iterable[LabelWeights]) -> LabelWeights:
-        """Concatenate several batches into one.
-
-        Parameters
-        ----------
-        parts : iterable of LabelWeights
-            The batches. They may share one buffer, each valid until the next one is
-            drawn.
-
-        Returns
-        -------
-        samples : LabelWeights
-            All samples, in order.
-        """
-        copies = [
-            (part.table.clone(), part.target.clone(), part.even_share is not None)
-            for part in parts
-        ]
-        tables, targets, even = zip(*copies, strict=True)
-        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
-
     @property
     def weight(self) -> Tensor:
         """Weight of each sample, of shape (G, n)."""
@@ -380,14 +387,6 @@ class LabelWeights:
     def totals(self) -> Tensor:
         """Weight without and with the first label in each group, of shape (G, 2)."""
         return self.table[:, 0].sum(-1)
-
-    def share(self) -> Tensor:
-        """Fraction of each sample in the weight of its group, of shape (G, n, 1)."""
-        if self._even_fractions is not None:
-            return self._even_fractions
-        weight = self.weight
-        whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
-        return (weight / whole).unsqueeze(-1)
 
 
 #: Weights of a batch by class or by label.

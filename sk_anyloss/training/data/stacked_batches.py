@@ -190,7 +190,7 @@ class StackedBatches:
         ]
         self.sparse: SparseStack | None = None
         self.filled: _Block | None = None
-        self.views: dict[tuple[int, tuple[int, int, bool]], Chunk] = {}
+        self.views: dict[tuple[object, tuple[int, int, bool]], Chunk] = {}
 
     def __len__(self) -> int:
         return self.n_batches
@@ -287,7 +287,7 @@ class StackedBatches:
 
     def _classes(self, table: Tensor, labels: Tensor, even: bool) -> AnyWeights:
         kind = ClassWeights if self.n_labels is None else LabelWeights
-        return kind(table, labels, even)
+        return kind(table, labels, even, steady=self.weight is None)
 
     def view(self, block: _Block, batch: tuple[int, int, bool]) -> Chunk:
         """The samples of a batch, or of a chunk of one, within a block."""
@@ -295,15 +295,17 @@ class StackedBatches:
             _, table, labels = self._within(block.stop)
             even = batch[2] and self.weight is None
             return Chunk.of_sparse(self.sparse, self._classes(table, labels, even))
-        if (block.stop, batch) not in self.views:
-            start, stop, even = batch
+        start, stop, even = batch
+        # Blocks without padding share their views; others have shares of their own.
+        key = block if block.padding is not None else block.stop, batch
+        if key not in self.views:
             X, table, labels = self._within(block.stop)
             X = X[:, start:stop] if len(self.groups) > 1 else X[0, start:stop]
             even = even and self.weight is None
             part = slice(start, stop)
             classes = self._classes(table[..., part], labels[..., part], even)
-            self.views[block.stop, batch] = Chunk(X, X.mT, classes, stop - start)
-        return self.views[block.stop, batch]
+            self.views[key] = Chunk(X, X.mT, classes, stop - start)
+        return self.views[key]
 
 
 class _Chunks(Sequence[Chunk]):
