@@ -10,7 +10,7 @@ from sk_anyloss.training.data.batches import FULL_BATCH_SAMPLES
 __all__ = ["Clock", "OutOfTimeError", "passes", "samples_in_batch"]
 
 #: Passes over few samples, and the fewest over many.
-MOST_PASSES, FEWEST_PASSES = 50, 20
+MOST_PASSES, FEWEST_PASSES = 25, 20
 #: Samples times passes that a network is trained on before it gets fewer passes, and
 #: the most of them.
 BUDGET, MOST_WORK = 250_000, 5_000_000
@@ -31,14 +31,14 @@ def passes(n_samples: int) -> int:
     Returns
     -------
     max_epochs : int
-        50 for up to 5,000 samples; then as many as make 250,000 samples in all, and no
+        25 for up to 10,000 samples; then as many as make 250,000 samples in all, and no
         fewer than 20, unless these were more than 5,000,000 samples.
 
     Examples
     --------
     >>> from sk_anyloss.search.budget import passes
     >>> [passes(n) for n in (1_000, 10_000, 50_000, 1_000_000)]
-    [50, 25, 20, 5]
+    [25, 25, 20, 5]
     """
     wanted = math.ceil(BUDGET / n_samples)
     most = max(1, math.ceil(MOST_WORK / n_samples))

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics.decision import log_odds
+from sk_anyloss.search.candidates import ESTIMATOR
 from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.search.weights import LEAST_WEIGHT, SHARPNESS, trust
 
-__all__ = ["clearly_behind", "first_fold"]
+__all__ = ["clearly_behind", "first_fold", "tried"]
 
-#: With fewer samples, stacks in two parts take more time than is saved; with fewer of
-#: a class in the fold, a difference says little.
+#: With fewer samples, trying takes more time than is saved; with fewer of a class in
+#: the fold, a difference says little.
 MIN_SAMPLES, MIN_OF_CLASS = 1000, 20
+#: Part of their epochs in which networks are tried on one fold.
+TRIED_EPOCHS = 1 / 3
 
 
 def first_fold(data: CrossValidationData) -> int | None:
@@ -53,6 +57,33 @@ def first_fold(data: CrossValidationData) -> int | None:
     fold = int(np.argmax([len(train) for train, _ in data.folds]))
     tested = np.unique(data.y[data.folds[fold][1]], return_counts=True)[1]
     return fold if len(tested) == 2 and tested.min() >= MIN_OF_CLASS else None
+
+
+def tried(params: dict[str, Any], max_epochs: int) -> dict[str, Any]:
+    """A candidate as it is tried on one fold: a network in a third of its epochs.
+
+    Parameters
+    ----------
+    params : dict
+        The candidate.
+    max_epochs : int
+        Its epochs, unless it has its own.
+
+    Returns
+    -------
+    params : dict
+        The same, for a classifier of another kind.
+
+    Examples
+    --------
+    >>> from sk_anyloss.search.halving import tried
+    >>> tried({"hidden": (8,)}, max_epochs=50)
+    {'hidden': (8,), 'max_epochs': 17}
+    """
+    if ESTIMATOR in params:
+        return params
+    epochs = int(params.get("max_epochs", max_epochs))
+    return {**params, "max_epochs": math.ceil(TRIED_EPOCHS * epochs)}
 
 
 def clearly_behind(

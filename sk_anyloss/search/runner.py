@@ -20,7 +20,7 @@ from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.budget import Clock
 from sk_anyloss.search.candidates import ESTIMATOR
-from sk_anyloss.search.halving import clearly_behind, first_fold
+from sk_anyloss.search.halving import clearly_behind, first_fold, tried
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
 
@@ -153,44 +153,52 @@ class Runner:
         data: CrossValidationData,
         fold: int,
     ) -> Generator[list[Trial]]:
-        """Train all candidates on one fold, and the promising ones on the others.
+        """Try all candidates on one fold, and train the promising ones on the others.
 
+        Networks are tried in fewer epochs, and then trained on all folds in one stack.
         What is dropped is decided between the steps, so that it does not depend on
         the number of processes.
         """
 
-        def jobs_on(
-            part: CrossValidationData, groups: Sequence[Sequence[dict[str, Any]]]
-        ) -> Callable[[int], Iterator[Any]]:
+        def run(
+            jobs: Sequence[tuple[Sequence[dict[str, Any]], CrossValidationData]],
+        ) -> Iterator[list[Trial]]:
             job = delayed(run_trials)
-            return lambda n: (job(self.base, group, part) for group in groups[n:])
+            return self._in_order(lambda n: (job(self.base, *one) for one in jobs[n:]))
 
-        found = list(self._in_order(jobs_on(data.of_folds([fold]), groups)))
+        one = data.of_folds([fold])
+        shortened = [[tried(p, self.base.max_epochs) for p in own] for own in groups]
+        found = run([(own, one) for own in shortened])
         first = [trial for trials in found for trial in trials]
         pool = self.out_of_fold.of_fold(fold)
         behind = clearly_behind(first, pool, len(data.folds))
-        kept = [
-            i for i, trial in enumerate(first) if not trial.error and i not in behind
-        ]
         rest = data.of_folds([k for k in range(len(data.folds)) if k != fold])
-        sizes = self.out_of_fold.sizes
-        start, jobs = 0, []
+        start, kept, jobs = 0, [], []
         for group in groups:
-            own = [i for i in kept if start <= i < start + len(group)]
-            jobs.append([first[i].params for i in own])
+            own = range(start, start + len(group))
+            kept.append([i for i in own if not first[i].error and i not in behind])
+            left = [group[i - start] for i in kept[-1]]
+            if left:
+                jobs.append((left, rest if ESTIMATOR in left[0] else data))
             start += len(group)
-        later = self._in_order(jobs_on(rest, [params for params in jobs if params]))
+        later = run(jobs)
+        sizes = self.out_of_fold.sizes
         reason = f"after fold {fold} of {len(sizes)} it was clearly behind."
         start = 0
-        for group, params in zip(groups, jobs, strict=True):
-            trained = iter(next(later) if params else [])
+        for group, going_on in zip(groups, kept, strict=True):
+            trained = iter(next(later) if going_on else [])
             done = []
-            for i in range(start, start + len(group)):
+            for i, params in enumerate(group, start):
                 trial = first[i]
-                if i in kept:
+                if i in going_on and trial.is_network:
+                    again = next(trained)
+                    trial = replace(again, seconds=trial.seconds + again.seconds)
+                elif i in going_on:
                     trial = trial.joined(next(trained), fold, sizes)
                 elif i in behind:
-                    trial = Trial.dropped(trial.params, reason, trial.seconds)
+                    trial = Trial.dropped(params, reason, trial.seconds)
+                else:
+                    trial = replace(trial, params=params)
                 done.append(trial)
             start += len(group)
             yield done

@@ -43,6 +43,7 @@ from sk_anyloss.search.candidates import (
 )
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.members import fit_member
+from sk_anyloss.search.precision import fits_in_single
 from sk_anyloss.search.results import (
     best_first,
     dropped_candidates,
@@ -54,7 +55,6 @@ from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_samples
 from sk_anyloss.search.tasks import CandidateTasks
 from sk_anyloss.search.trials import CrossValidationData, Trial
-from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
@@ -110,7 +110,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         weights already move the threshold, and networks trained on the metric have
         learned theirs.
     max_epochs : int or 'auto', default='auto'
-        Number of passes over the samples. ``'auto'`` is 50 for up to 5,000 samples,
+        Number of passes over the samples. ``'auto'`` is 25 for up to 10,000 samples,
         fewer for more of them, and 20 from 12,500 on, so that time grows slowly; see
         :func:`sk_anyloss.search.budget.passes`.
     batch_size : int, float or 'auto', default='auto'
@@ -128,10 +128,11 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
     drop_early : bool, default=True
-        Whether, of two classes and 1,000 samples or more, all candidates are trained
-        on one fold first, and those whose scores there foretell a weight below 0.02 on
-        no other: see :func:`sk_anyloss.search.halving.clearly_behind`. They then have
-        no scores in ``cv_results_``. Not with a ``time_budget``, which drops by time.
+        Whether, of two classes and 1,000 samples or more, all candidates are tried on
+        one fold first, networks in a third of their epochs, and those whose scores
+        there foretell a weight below 0.02 are not trained: see
+        :func:`sk_anyloss.search.halving.clearly_behind`. They then have no scores in
+        ``cv_results_``. Not with a ``time_budget``, which drops by time.
     verbose : int, default=0
         If 1, prints a line for each candidate as soon as it is scored, and in the end
         the weights of those that decide and why others do not.
@@ -326,7 +327,9 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         folds = split_samples(
             self.cv, samples, labels, weight, fold_seed, self._split_params(params)
         )
-        data = CrossValidationData(samples, labels, folds, weight)
+        data = CrossValidationData(
+            samples, labels, folds, weight, in_single=fits_in_single(samples)
+        )
         out_of_fold = data.out_of_fold(self._labels, self.metric)
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         tasks = CandidateTasks(self, context, given, out_of_fold, len(candidates))
@@ -354,7 +357,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
             self._print_weights()
         if not self.ensemble:
             best = trials[order[0]]
-            self._use_only(self._fit_best(best, samples, labels, weight))
+            self._use_only(self._fit_best(best, data))
         self._warn_if_constant()
         tasks.finish()
 
@@ -373,18 +376,16 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         for line, reason in self.dropped_:
             print(f"left out      {line}: {reason}")
 
-    def _fit_best(
-        self, best: Trial, X: Matrix, y: np.ndarray, weight: np.ndarray | None
-    ) -> Any:
+    def _fit_best(self, best: Trial, data: CrossValidationData) -> Any:
         """The best candidate, trained on all samples."""
         if best.is_network:
-            return clone(best.models[0]).fit(X, y, weight)
+            return clone(best.models[0]).fit(data.for_networks, data.y, data.weight)
         return fit_member(
             best.models[0],
-            X,
-            y,
+            data.X,
+            data.y,
             self._labels,
-            sample_weight=weight,
+            sample_weight=data.weight,
             class_weight=self.class_weight,
         )
 

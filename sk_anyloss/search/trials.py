@@ -20,7 +20,7 @@ from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.budget import Clock, OutOfTimeError
 from sk_anyloss.search.candidates import ESTIMATOR, describe
 from sk_anyloss.search.members import fit_member, outputs_of
-from sk_anyloss.training.data.source import Matrix
+from sk_anyloss.training.data.source import Matrix, RoundedSource
 
 __all__ = ["CrossValidationData", "Trial", "run_trials"]
 
@@ -43,6 +43,8 @@ class CrossValidationData:
         Numbers of the folds among all, if these are only some of them.
     n_folds : int, default=None
         Number of all folds then.
+    in_single : bool, default=False
+        Whether networks see the samples in single precision.
     """
 
     X: Matrix
@@ -51,6 +53,12 @@ class CrossValidationData:
     weight: np.ndarray | None = None
     numbers: Sequence[int] | None = None
     n_folds: int | None = None
+    in_single: bool = False
+
+    @property
+    def for_networks(self) -> Any:
+        """The samples as networks are trained on them."""
+        return RoundedSource(np.asarray(self.X)) if self.in_single else self.X
 
     def of_folds(self, numbers: Sequence[int]) -> CrossValidationData:
         """The same samples, with some of the folds."""
@@ -281,7 +289,7 @@ def _fit_in_memory(
     try:
         fit_stack(
             models,
-            data.X,
+            data.for_networks,
             data.y,
             rows=rows,
             sample_weight=data.weight,

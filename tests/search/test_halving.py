@@ -10,6 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from sk_anyloss import AnyLossClassifierCV
+from sk_anyloss.search import runner
+from sk_anyloss.search.trials import run_trials
 
 X, Y = make_classification(1200, 5, weights=[0.8], flip_y=0.02, random_state=0)
 NETWORK = {"hidden": (), "lr": 1e-6, "max_epochs": 1}  # It learns nothing.
@@ -48,6 +50,24 @@ def test_a_candidate_that_is_clearly_behind_is_trained_on_one_fold_only(capsys):
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
     np.testing.assert_allclose(model.scores_[1:], alone.scores_)
     assert not search(good, stump, drop_early=False).fit(X, Y).cv_results_["error"][1]
+
+
+def test_networks_are_tried_in_a_third_of_their_epochs(monkeypatch):
+    begun, network = [], {"hidden": (), "max_epochs": 10}
+
+    def note(base, candidates, data):
+        begun.append((candidates[0].get("max_epochs"), len(data.folds)))
+        return run_trials(base, candidates, data)
+
+    monkeypatch.setattr(runner, "run_trials", note)
+    model = search(network, LogisticRegression()).fit(X, Y)
+    assert begun == [(4, 1), (None, 1), (10, 3), (None, 2)]
+    assert model.cv_results_["params"][0] == network
+    monkeypatch.undo()
+    # What is kept is as if nothing had been tried.
+    whole = search(network, LogisticRegression(), drop_early=False).fit(X, Y)
+    found, expected = model.predict_proba(X), whole.predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_dropped_does_not_depend_on_the_number_of_processes():

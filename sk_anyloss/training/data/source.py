@@ -18,7 +18,14 @@ from torch import Tensor
 from sk_anyloss.training.data.batches import stratified_order
 from sk_anyloss.training.data.sparse import is_thin
 
-__all__ = ["Index", "Matrix", "Source", "as_source", "as_tensor"]
+__all__ = [
+    "Index",
+    "Matrix",
+    "RoundedSource",
+    "Source",
+    "as_source",
+    "as_tensor",
+]
 
 #: Samples as an estimator has checked them.
 Matrix: TypeAlias = "np.ndarray | Tensor | csr_array | csr_matrix"
@@ -110,6 +117,34 @@ class DenseSource(Source):
     @property
     def width(self) -> int:
         return self.shape[1]
+
+
+class RoundedSource(DenseSource):
+    """Samples of an array in double precision, of which networks see single precision.
+
+    The array itself is neither copied nor rounded: means and scales are found in double
+    precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.training.data.source import RoundedSource
+    >>> source = RoundedSource(np.full((1, 2), 0.1))
+    >>> source.dense(slice(None)), source.dtype, source.block(slice(None))
+    (tensor([[0.1000, 0.1000]]), dtype('float32'), array([[0.1, 0.1]]))
+    """
+
+    def __init__(self, X: np.ndarray) -> None:
+        super().__init__(X)
+        self.dtype = np.dtype(np.float32)
+
+    def dense(self, index: Index) -> Tensor:
+        """Samples in single precision."""
+        return super().dense(index).float()
+
+    def gather(self, index: Index, out: Tensor) -> None:
+        """Write samples into a buffer, rounded on the way."""
+        out.copy_(super().dense(index))
 
 
 class SparseSource(Source):
