@@ -128,9 +128,10 @@ def test_the_steepness_follows_from_the_training(n_classes):
     expected = auto_L(0.002, 4, 16, "float32", n_classes)
     assert pytest.approx(expected) == net.criterion_.step.L
     whole = AnyLossNet(cnn(n_outputs), L="auto", warm_up=0, **options).fit(X, y)
-    assert pytest.approx(
-        auto_L(0.02, 16, 16, "float32", n_classes)
-    ) == whole.criterion_.step.L
+    assert (
+        pytest.approx(auto_L(0.02, 16, 16, "float32", n_classes))
+        == whole.criterion_.step.L
+    )
     assert AnyLossNet(cnn(), L=7).initialize().criterion_.step == Sigmoid(7)
 
 
