@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from sk_anyloss.training.data.batches import (
     own_bounds,
     stratified_order,
 )
+from sk_anyloss.training.data.blocks import Block, plan_blocks
 from sk_anyloss.training.data.source import Index, Matrix, Source, as_source, as_tensor
 from sk_anyloss.training.data.sparse import SparseStack, can_fold
 
@@ -58,22 +58,6 @@ class Group:
     mean: Tensor | None = None
     scale: Tensor | None = None
     bin_features: Tensor | None = None
-
-
-@dataclass(eq=False)
-class _Block:
-    """Whole batches, or a chunk of one, that are gathered together."""
-
-    #: Where the samples come from in the order of the epoch, group by group.
-    places: Index
-    #: Groups and samples where groups with fewer samples than others are padded.
-    padding: tuple[Tensor, ...] | None
-    #: Start and stop of each batch, and whether no group is padded there.
-    batches: list[tuple[int, int, bool]]
-
-    @property
-    def stop(self) -> int:
-        return self.batches[-1][1]
 
 
 class StackedBatches:
@@ -168,7 +152,7 @@ class StackedBatches:
         folded = self.bin_features is None and can_fold(self.mean, self.scale)
         self.stays_sparse = folded and on_cpu and self.source.is_thin
         held = 0 if self.stays_sparse else d  # Numbers of a sample that are held.
-        self.plan = _plan(
+        self.plan = plan_blocks(
             bounds,
             self.starts,
             # A batch that stays sparse is gathered by itself.
@@ -189,7 +173,7 @@ class StackedBatches:
             for numbers in (held, in_table, in_target)
         ]
         self.sparse: SparseStack | None = None
-        self.filled: _Block | None = None
+        self.filled: Block | None = None
         self.views: dict[tuple[object, tuple[int, int, bool]], Chunk] = {}
 
     def __len__(self) -> int:
@@ -236,7 +220,7 @@ class StackedBatches:
         )
         return X.mT if self.is_static else X, table, labels
 
-    def fill(self, block: _Block) -> None:
+    def fill(self, block: Block) -> None:
         """Gather the samples of a block, standardise them, and set their weights."""
         if self.filled is block:
             return
@@ -289,7 +273,7 @@ class StackedBatches:
         kind = ClassWeights if self.n_labels is None else LabelWeights
         return kind(table, labels, even, steady=self.weight is None)
 
-    def view(self, block: _Block, batch: tuple[int, int, bool]) -> Chunk:
+    def view(self, block: Block, batch: tuple[int, int, bool]) -> Chunk:
         """The samples of a batch, or of a chunk of one, within a block."""
         if self.sparse is not None:  # Of this block: each has one batch.
             _, table, labels = self._within(block.stop)
@@ -311,7 +295,7 @@ class StackedBatches:
 class _Chunks(Sequence[Chunk]):
     """A batch in chunks, each gathered when it is asked for."""
 
-    def __init__(self, batches: StackedBatches, blocks: list[_Block]) -> None:
+    def __init__(self, batches: StackedBatches, blocks: list[Block]) -> None:
         self.batches, self.blocks = batches, blocks
 
     def __len__(self) -> int:
@@ -353,57 +337,3 @@ def _join(arrays: list[np.ndarray]) -> np.ndarray:
 def _stack_known(values: list[Tensor | None]) -> Tensor | None:
     known = [value for value in values if value is not None]
     return torch.stack(known).unsqueeze(1) if known else None
-
-
-def _plan(
-    bounds: np.ndarray, offsets: np.ndarray, in_block: int, in_chunk: int
-) -> list[list[_Block]]:
-    """Blocks of whole batches by themselves, and lists of the chunks of larger ones.
-
-    ``bounds`` holds the bounds of the batches in each group, of shape (G, batches + 1),
-    and ``offsets`` where the groups start.
-    """
-    starts, sizes = (bounds[:, :-1] + offsets[:, None]).T, np.diff(bounds).T
-    plan: list[list[_Block]] = []
-    waiting: list[tuple[np.ndarray, np.ndarray]] = []
-    n_waiting = 0
-    for start, size in zip(starts, sizes, strict=True):
-        length = size.max()
-        if waiting and n_waiting + length > in_block:
-            plan.append([_block(waiting)])
-            waiting, n_waiting = [], 0
-        if length <= in_chunk:
-            waiting.append((start, size))
-            n_waiting += length
-        else:
-            n_chunks = math.ceil(length / in_chunk)
-            bounds_of = np.array([batch_bounds(n, n_chunks) for n in size]).T
-            plan.append([_block([(start + a, b - a)]) for a, b in pairwise(bounds_of)])
-    if waiting:
-        plan.append([_block(waiting)])
-    return plan
-
-
-def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> _Block:
-    """From the start and size of consecutive batches in each group."""
-    lengths = [int(size.max()) for _, size in batches]
-    ends = np.cumsum(lengths).tolist()
-    ranges = []
-    padding: list[list[int]] = []
-    for end, length, (_, size) in zip(ends, lengths, batches, strict=True):
-        ranges.append((end - length, end, bool((size == length).all())))
-        for g in np.flatnonzero(size < length).tolist():
-            padding += [[g, i] for i in range(end - length + size[g], end)]
-    firsts = batches[0][0]
-    if len(firsts) == 1:
-        places: Index = slice(int(firsts[0]), int(firsts[0]) + ends[-1])
-    else:
-        places = np.concatenate(
-            [
-                start[g] + np.minimum(np.arange(length), size[g] - 1)
-                for g in range(len(firsts))
-                for length, (start, size) in zip(lengths, batches, strict=True)
-            ]
-        )
-    filled = torch.tensor(padding).unbind(1) if padding else None
-    return _Block(places, filled, ranges)
