@@ -57,6 +57,10 @@ def make_parser(
         "--every", type=int, default=1, metavar="N", help="only every N-th data set"
     )
     parser.add_argument(
+        "--skip", type=int, default=0, metavar="N",
+        help="leave out the first N data sets, and count from the next one",
+    )  # fmt: skip
+    parser.add_argument(
         "--jobs", type=int, default=2, help="processes, default: %(default)s"
     )
     parser.add_argument(
@@ -117,7 +121,7 @@ def run_all(
     paths = [
         path for path, n in n_samples.items() if options.min_samples < n <= maximum
     ]
-    paths = paths[:: options.every]
+    paths = paths[options.skip :: options.every]
     tables = []
     if output.exists():
         known = pd.read_csv(output)

@@ -93,6 +93,13 @@ def test_benchmarks_on_many_datasets_run_and_resume(
     np.testing.assert_allclose(resumed["score"], table["score"])
 
 
+def test_other_data_sets_are_run_by_leaving_out_the_first(folder):
+    options = make_options(folder, "results.csv")
+    options.skip = 1
+    table = datasets.run_all(options, lambda path, options: [{"score": 0.5}])
+    assert list(table["set"]) == ["set1"]
+
+
 def test_the_sign_test_finds_the_better_method():
     better, equivalent, worse = judge_many(np.full(20, 0.8), np.full(20, 0.7))
     assert better > 0.99
