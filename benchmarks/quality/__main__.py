@@ -94,4 +94,4 @@ if __name__ == "__main__":
     results = read_stored(options) if options.data is None else run_methods(options)
     report(results, options)
     if options.picture:
-        plot_ranks(results, options.picture)
+        plot_ranks(results, options.picture, options.metrics, options.common)

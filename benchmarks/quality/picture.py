@@ -7,19 +7,29 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.quality.methods import METRICS
-from benchmarks.quality.report import scores_by_dataset
+from benchmarks.quality.report import keep_complete, scores_by_dataset
 
 
 def plot_ranks(
-    table: pd.DataFrame, path: Path, metrics: Sequence[str] = METRICS
+    table: pd.DataFrame,
+    path: Path,
+    metrics: Sequence[str] = METRICS,
+    common: bool = False,
 ) -> None:
-    """Mean ranks with their standard errors, a panel for each metric."""
+    """Mean ranks with their standard errors, a panel for each metric.
+
+    Methods without results on some of the data sets are left out; with ``common``,
+    the data sets instead.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = {metric: scores_by_dataset(table, metric) for metric in metrics}
+    found = {
+        metric: keep_complete(scores_by_dataset(table, metric), common)
+        for metric in metrics
+    }
     found = {metric: scores for metric, scores in found.items() if not scores.empty}
     n_columns = min(2, len(found))
     n_rows = -(-len(found) // n_columns)

@@ -23,13 +23,12 @@ def scores_by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return own.pivot_table(index="set", columns="method", values="score")
 
 
-def keep_complete(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores of the methods that have one on every data set; others are named."""
-    complete = scores.notna().all()
-    for name in scores.columns[~complete]:
-        n = scores[name].notna().sum()
-        print(f"left out: {name}, which has results on {n} of {len(scores)} data sets")
-    return scores.loc[:, complete]
+def keep_complete(scores: pd.DataFrame, common: bool = False) -> pd.DataFrame:
+    """Scores of the methods that have one on every data set.
+
+    With ``common``, those of the data sets that all methods have results on.
+    """
+    return scores.dropna() if common else scores.dropna(axis=1)
 
 
 def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
@@ -40,12 +39,13 @@ def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
         if scores.empty:
             continue
         print(f"\n{metric}, {len(scores)} data sets, {options.folds} folds")
+        found, scores = scores, keep_complete(scores, options.common)
+        own = own[own["set"].isin(scores.index) & own["method"].isin(scores.columns)]
         if options.common:
-            scores = scores.dropna()
-            own = own[own["set"].isin(scores.index)]
             print(f"all methods have results on {len(scores)} of them")
-        scores = keep_complete(scores)
-        own = own[own["method"].isin(scores.columns)]
+        for name in found.columns.difference(scores.columns):
+            n = found[name].notna().sum()
+            print(f"left out: {name}, which has results on {n} of {len(found)} sets")
         report_metric(scores, own.groupby("method")["seconds"].median())
         if ANYLOSS_CV in scores:
             report_losses(scores)

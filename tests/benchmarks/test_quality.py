@@ -20,7 +20,12 @@ from benchmarks.quality.methods import (
     logistic,
 )
 from benchmarks.quality.picture import plot_ranks
-from benchmarks.quality.report import REFERENCE, report
+from benchmarks.quality.report import (
+    REFERENCE,
+    keep_complete,
+    report,
+    scores_by_dataset,
+)
 from benchmarks.quality.shared_fits import decide, predict_once
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.baselines import tuned_threshold
@@ -107,7 +112,7 @@ def test_losses_and_time_are_told_and_incomplete_methods_left_out(folder, capsys
     }
     report(results(scores), options_for(folder))
     printed = capsys.readouterr().out
-    assert "left out: BCE, which has results on 1 of 2 data sets" in printed
+    assert "left out: BCE, which has results on 1 of 2 sets" in printed
     assert f"best: set0 -0.050 ({REFERENCE}), set1 -0.010 ({TUNED_HISTGB})" in printed
     assert f"more than 0.01 behind {REFERENCE}: set0 -0.050\n" in printed
     assert f"time of a default fit / {TUNED_HISTGB}: median 3.00" in printed
@@ -115,6 +120,12 @@ def test_losses_and_time_are_told_and_incomplete_methods_left_out(folder, capsys
     printed = capsys.readouterr().out
     assert "all methods have results on 1 of them" in printed
     assert "best: set0 -0.200 (BCE)\n" in printed
+
+
+def test_methods_or_data_sets_without_results_are_left_out():
+    scores = scores_by_dataset(results({ANYLOSS_CV: [0.7, 0.8], "BCE": [0.9]}), "f1")
+    assert list(keep_complete(scores)) == [ANYLOSS_CV]
+    assert keep_complete(scores, common=True).shape == (1, 2)
 
 
 @pytest.mark.parametrize("metric", METRICS)
