@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.naive_bayes import GaussianNB
 
 from benchmarks import (
     bins,
+    blends,
     boosting,
     candidates,
     datasets,
@@ -98,6 +100,26 @@ def test_other_data_sets_are_run_by_leaving_out_the_first(folder):
     options.skip = 1
     table = datasets.run_all(options, lambda path, options: [{"score": 0.5}])
     assert list(table["set"]) == ["set1"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_blends_are_evaluated_on_outputs_that_are_kept(folder, monkeypatch, capsys):
+    trees = dict.fromkeys(blends.TREES, GaussianNB())
+    monkeypatch.setattr(blends, "TREES", trees)
+    options = make_options(folder, "blends.csv")
+    options.skip, options.outputs = 1, folder / "outputs"
+    options.sample, options.train_only = None, False
+    table = datasets.run_all(options, blends.run_dataset)
+    assert set(table["rule"]) == set(blends.RULES)
+    assert table["score"].between(0, 1).all()
+    blends.report(table)
+    assert "HistGB less the default" in capsys.readouterr().out
+    # Nothing is trained again for another look at the rules.
+    monkeypatch.setattr(blends, "train_all", None)
+    again = blends.run_dataset(folder / "set1.npz", options)
+    np.testing.assert_allclose(
+        [r["score"] for r in again], table["score"], rtol=1e-6, atol=0
+    )
 
 
 def test_the_sign_test_finds_the_better_method():
