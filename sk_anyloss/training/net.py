@@ -478,6 +478,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         """
         X, y = unpack_data(self.last_batch_)
         labels = to_numpy(y)
+        if not len(labels):  # The other processes had that batch.
+            return False
         few = [np.flatnonzero(labels == label)[:8] for label in np.unique(labels)]
         index = np.concatenate(few)
         with self._threads():
