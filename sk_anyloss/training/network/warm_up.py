@@ -147,7 +147,7 @@ class WarmUp:
         shift_logits(net.module_, shift, lambda: net.infer(few), net.processes_)
 
     def _best_shift(self, net: BatchSteps) -> Tensor | None:
-        gathered = [batch for own in net.processes_.gather(self._seen) for batch in own]
+        gathered = _first_samples(net.processes_.gather(self._seen))
         if not gathered or net.target_ is None:
             return None
         joined: list[Any] = [
@@ -161,3 +161,15 @@ class WarmUp:
         best, _ = target.best_decision(net.metric, logits, y, weight)
         offset = np.asarray(best.offset) - np.asarray(net.decision.offset)
         return torch.as_tensor(-offset, dtype=torch.float64)
+
+
+def _first_samples(seen: list[list[Any]]) -> list[Any]:
+    """The batches that one process would have remembered, from the parts of several."""
+    found: list[Any] = []
+    n = 0
+    for parts in zip(*seen, strict=False):
+        if n >= MAX_SAMPLES:
+            break
+        found.extend(parts)
+        n += sum(len(logits) for logits, _, _ in parts)
+    return found

@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 from skorch.callbacks import Checkpoint
 
+from sk_anyloss.training.network import warm_up
 from tests.processes import run_in_processes
 from tests.training.distributed import cases
 
@@ -22,6 +23,7 @@ def _all_cases(rank, size):
     found = {name: cases.trained(name) for name in cases.CASES}
     found["sparse"] = cases.trained_sparse()
     found["parquet"] = cases.trained_parquet()
+    found["few seen"] = _trained_with_few_seen()
     # Weights and order come from the first process.
     torch.manual_seed(rank)
     module = torch.nn.Linear(6, 1).double()
@@ -57,6 +59,19 @@ def test_sparse_samples_are_spread_as_well(results):
 def test_samples_on_disk_are_spread_as_well(results):
     for found in results:
         assert_same(found["parquet"], cases.trained_parquet())
+
+
+def _trained_with_few_seen():
+    """The threshold after the start on cross-entropy is that of one batch."""
+    with patch.object(warm_up, "MAX_SAMPLES", 30):
+        return cases.trained("autograd")
+
+
+def test_the_threshold_is_placed_by_the_samples_that_one_process_sees(results):
+    expected = _trained_with_few_seen()
+    assert np.abs(expected[1] - cases.trained("autograd")[1]).max() > 1e-3
+    for found in results:
+        assert_same(found["few seen"], expected)
 
 
 def test_weights_and_order_come_from_the_first_process(results):
