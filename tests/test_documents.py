@@ -81,6 +81,13 @@ def test_the_study_page_has_every_table():
     assert all(text.strip() for _, text in tables)
 
 
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {sk_anyloss.__version__}\n" in citation
+    doi = re.search(r"doi: (\S+)", citation).group(1)
+    assert f"https://doi.org/{doi}" in README
+
+
 def test_the_changelog_has_an_unreleased_section():
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.fullmatch(r"\d+\.\d+\.\d+", sk_anyloss.__version__)
