@@ -46,6 +46,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # fit(), not AnyLossClassifier.fit().
 autodoc_typehints = "none"  # numpydoc docstrings have them.
 numpydoc_show_class_members = False
 numpydoc_use_plots = False
@@ -62,7 +63,7 @@ sphinx_gallery_conf = {
     "filename_pattern": (
         rf"plot_(?!({'|'.join(LONG_EXAMPLES)})\.py)" if _quick else "plot_"
     ),
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "site_pages.ReadingOrder",
     "download_all_examples": False,
     "copyfile_regex": r".*\.rst",
     "remove_config_comments": True,
@@ -85,6 +86,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sk_anyloss"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["wide_pictures.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

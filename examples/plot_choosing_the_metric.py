@@ -22,7 +22,7 @@ y = np.repeat([0, 1], [900, 100])
 
 metrics = ("accuracy", "f0.5", "f1", "f2", "gmean")
 figure, panels = plt.subplots(
-    1, 5, figsize=(15, 3.6), sharey=True, layout="constrained"
+    1, 5, figsize=(11, 2.7), sharey=True, layout="constrained"
 )
 for panel, metric in zip(panels, metrics, strict=True):
     model = AnyLossClassifier(metric, hidden=(4,), L=20, lr=0.02, random_state=0).fit(

@@ -22,7 +22,14 @@ SELF_CONTAINED = [
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("quick_start", "questions", "pitfalls", "losses", "classes")
+        for name in (
+            "index",
+            "quick_start",
+            "questions",
+            "pitfalls",
+            "losses",
+            "classes",
+        )
     ),
     DOCS / "networks.md",
     DOCS / "search.md",

@@ -1,4 +1,4 @@
-"""What the pages need beside Sphinx: formulas, and a link between two of them."""
+"""What the pages need beside Sphinx: formulas, an order of examples, a link, checks."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,28 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+
+#: The examples as they are best read; others follow.
+READING_ORDER = [
+    "quick_start", "choosing_the_metric", "cost_matrix", "precision_at_recall",
+    "own_metric", "several_classes", "several_labels", "sample_weights",
+    "tabular_pipeline", "search", "compare_resamplers", "reading_the_verdict",
+    "calibration", "torch_cnn", "losses", "many_fits", "partial_fit", "parquet",
+    "distributed",
+]  # fmt: skip
+
+
+class ReadingOrder:
+    """Sort key of sphinx-gallery for the files of a folder of examples."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, filename: str) -> tuple[int, str]:
+        """Give the place in the list, and the name."""
+        name = Path(filename).stem.removeprefix("plot_")
+        known = name in READING_ORDER
+        return READING_ORDER.index(name) if known else len(READING_ORDER), name
 
 
 def _inline(translator: Any, node: nodes.math) -> None:
