@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from sk_anyloss.estimators.tuning.responses import model_outputs
 from sk_anyloss.metrics.scoring import check_indicator
-from sk_anyloss.training.target_types import Binary, Multiclass, Multilabel, TargetType
+from sk_anyloss.training.targets import Binary, Multiclass, Multilabel, TargetType
 
 __all__ = ["Labels", "check_samples"]
 

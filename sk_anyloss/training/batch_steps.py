@@ -31,7 +31,7 @@ from sk_anyloss.training.network.closed_form import ClosedForm, supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.network.outputs import as_logits, refuse_probabilities
 from sk_anyloss.training.network.warm_up import WarmUp
-from sk_anyloss.training.target_types import TargetType, target_type_of
+from sk_anyloss.training.targets import TargetType, target_type_of
 
 __all__ = ["BatchSteps", "Input", "Labels"]
 

@@ -43,7 +43,7 @@ from sk_anyloss.training.network.accumulated import take_part
 from sk_anyloss.training.network.closed_form import supports
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.network.warm_up import WarmUp
-from sk_anyloss.training.target_types import TargetType
+from sk_anyloss.training.targets import TargetType
 from sk_anyloss.training.threads import single_thread
 
 __all__ = ["AnyLossNet", "Data"]

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.search.weights import bootstrap_scores, trust
-from sk_anyloss.training.target_types import Multiclass, Multilabel
+from sk_anyloss.training.targets import Multiclass, Multilabel
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(300) < 0.3).astype(float)

@@ -30,7 +30,7 @@ from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.mlp import MLP, check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import initial_rate
-from sk_anyloss.training.target_types import TargetType
+from sk_anyloss.training.targets import TargetType
 
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier

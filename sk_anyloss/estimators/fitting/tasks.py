@@ -14,7 +14,7 @@ from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source
 from sk_anyloss.training.net import AnyLossNet
-from sk_anyloss.training.target_types import TargetType
+from sk_anyloss.training.targets import TargetType
 from sk_anyloss.training.trainer import Task
 
 if TYPE_CHECKING:

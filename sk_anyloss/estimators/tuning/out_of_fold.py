@@ -10,7 +10,7 @@ import numpy as np
 
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.tuning import robust
-from sk_anyloss.training.target_types import AnyMetric, Binary, TargetType
+from sk_anyloss.training.targets import AnyMetric, Binary, TargetType
 
 __all__ = ["N_BOOTSTRAP", "OutOfFold"]
 
@@ -78,7 +78,7 @@ class OutOfFold:
         --------
         >>> import numpy as np
         >>> from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
-        >>> from sk_anyloss.training.target_types import Binary
+        >>> from sk_anyloss.training.targets import Binary
         >>> tests = [np.array([0, 2]), np.array([1, 3])]
         >>> target = np.array([0, 0, 1, 1])
         >>> pool = OutOfFold.of_folds(tests, target, None, "f1", Binary())
