@@ -30,6 +30,15 @@ class DecidesByEnsemble(DecidesByLogOdds):
     estimator_weights_: np.ndarray
     oof_proba_: np.ndarray
     _labels: Labels
+    ensemble: bool
+    n_best: int
+
+    def _choose(self, trials: Sequence[Trial], order: Sequence[int]) -> list[int]:
+        """The best networks and all other candidates, or the best one; in order."""
+        if not self.ensemble:
+            return list(order[:1])
+        networks = [i for i in order if trials[i].is_network][: self.n_best]
+        return [i for i in order if i in networks or not trials[i].is_network]
 
     def _combine(self, chosen: Sequence[Trial], out_of_fold: OutOfFold) -> np.ndarray:
         """Take the models of candidates, with the weights that their scores earn.

@@ -17,6 +17,7 @@ __all__ = [
     "best_first",
     "dropped_candidates",
     "failure_message",
+    "print_weights",
     "results_table",
     "score_trials",
     "standard_errors",
@@ -227,6 +228,36 @@ def dropped_candidates(
             dropped.append((trial.describe(), "others are better"))
     begun = len(trials)
     return dropped + [(describe(params), "not begun") for params in candidates[begun:]]
+
+
+def print_weights(
+    results: Mapping[str, Any],
+    indices: Sequence[int],
+    dropped: Sequence[tuple[str, str]],
+) -> None:
+    """Print the candidates that decide, and why others do not.
+
+    Parameters
+    ----------
+    results : dict
+        ``cv_results_``.
+    indices : sequence of int
+        The candidates that decide.
+    dropped : sequence of pairs of str
+        The others in one line each, and the reasons.
+
+    Examples
+    --------
+    >>> from sk_anyloss.search.results import print_weights
+    >>> results = {"params": [{"lr": 0.1}], "weight": [1.0]}
+    >>> print_weights(results, [0], [("lr=9", "others are better")])
+    weight 1.000  lr=0.1
+    left out      lr=9: others are better
+    """
+    for i in indices:
+        print(f"weight {results['weight'][i]:.3f}  {describe(results['params'][i])}")
+    for line, reason in dropped:
+        print(f"left out      {line}: {reason}")
 
 
 def _thresholds(trials: Sequence[Trial]) -> np.ndarray:

@@ -9,19 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    process_routing,
 )
 
 from sk_anyloss._compat import (
     CallbackSupportMixin,
     begin_callbacks,
     check_sample_weight,
-    raise_for_unrouted,
-    routing_enabled,
     with_callbacks,
 )
 from sk_anyloss.estimators.classifier import AnyLossClassifier
@@ -35,26 +32,25 @@ from sk_anyloss.estimators.parameters import (
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics import Metric
-from sk_anyloss.search.budget import passes, samples_in_batch
 from sk_anyloss.search.candidates import (
     check_candidates,
     default_candidates,
-    describe,
 )
 from sk_anyloss.search.ensemble import DecidesByEnsemble
-from sk_anyloss.search.members import fit_member
-from sk_anyloss.search.precision import fits_in_single
 from sk_anyloss.search.results import (
     best_first,
     dropped_candidates,
+    print_weights,
     results_table,
     score_trials,
     standard_errors,
 )
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.splits import split_samples
+from sk_anyloss.search.saving.budget import passes, samples_in_batch
+from sk_anyloss.search.saving.precision import fits_in_single
+from sk_anyloss.search.splits import split_params, split_samples
 from sk_anyloss.search.tasks import CandidateTasks
-from sk_anyloss.search.trials import CrossValidationData, Trial
+from sk_anyloss.search.trials import CrossValidationData, Trial, fit_on_all
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
@@ -112,7 +108,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     max_epochs : int or 'auto', default='auto'
         Number of passes over the samples. ``'auto'`` is 25 for up to 10,000 samples,
         fewer for more of them, and 20 from 12,500 on, so that time grows slowly; see
-        :func:`sk_anyloss.search.budget.passes`.
+        :func:`sk_anyloss.search.saving.budget.passes`.
     batch_size : int, float or 'auto', default='auto'
         Number of samples in a batch, or their fraction. ``'auto'`` is a twelfth of the
         samples, no fewer than 64 and no more than 1,024 of them.
@@ -131,8 +127,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         Whether, of two classes and 1,000 samples or more, all candidates are tried on
         one fold first, networks in a third of their epochs, and those whose scores
         there foretell a weight below 0.02 are not trained: see
-        :func:`sk_anyloss.search.halving.clearly_behind`. They then have no scores in
-        ``cv_results_``. Not with a ``time_budget``, which drops by time.
+        :func:`sk_anyloss.search.saving.halving.clearly_behind`. They then have no
+        scores in ``cv_results_``. Not with a ``time_budget``, which drops by time.
     verbose : int, default=0
         If 1, prints a line for each candidate as soon as it is scored, and in the end
         the weights of those that decide and why others do not.
@@ -325,7 +321,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(labels))
         folds = split_samples(
-            self.cv, samples, labels, weight, fold_seed, self._split_params(params)
+            self.cv, samples, labels, weight, fold_seed, split_params(self, params)
         )
         data = CrossValidationData(
             samples, labels, folds, weight, in_single=fits_in_single(samples)
@@ -354,40 +350,12 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         self.dropped_ = dropped_candidates(runner.order, trials, share)
         self.ensemble_indices_ = [i for i, w in zip(chosen, weights, strict=True) if w]
         if self.verbose:
-            self._print_weights()
+            print_weights(self.cv_results_, self.ensemble_indices_, self.dropped_)
         if not self.ensemble:
             best = trials[order[0]]
-            self._use_only(self._fit_best(best, data))
+            self._use_only(fit_on_all(best, data, self._labels, self.class_weight))
         self._warn_if_constant()
         tasks.finish()
-
-    def _choose(self, trials: list[Trial], order: list[int]) -> list[int]:
-        """The best networks and all other candidates, or the best one; in order."""
-        if not self.ensemble:
-            return order[:1]
-        networks = [i for i in order if trials[i].is_network][: self.n_best]
-        return [i for i in order if i in networks or not trials[i].is_network]
-
-    def _print_weights(self) -> None:
-        results = self.cv_results_
-        for i in self.ensemble_indices_:
-            line = describe(results["params"][i])
-            print(f"weight {results['weight'][i]:.3f}  {line}")
-        for line, reason in self.dropped_:
-            print(f"left out      {line}: {reason}")
-
-    def _fit_best(self, best: Trial, data: CrossValidationData) -> Any:
-        """The best candidate, trained on all samples."""
-        if best.is_network:
-            return clone(best.models[0]).fit(data.for_networks, data.y, data.weight)
-        return fit_member(
-            best.models[0],
-            data.X,
-            data.y,
-            self._labels,
-            sample_weight=data.weight,
-            class_weight=self.class_weight,
-        )
 
     def _base(self, n: int, seed: int) -> AnyLossClassifier:
         """What all candidates have in common, for n samples."""
@@ -408,13 +376,6 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
             device=self.device,
             random_state=seed,
         )
-
-    def _split_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What ``fit`` hands on to the splitter."""
-        if routing_enabled():
-            return dict(process_routing(self, "fit", **params).splitter.split)
-        raise_for_unrouted(params, "AnyLossClassifierCV.fit")
-        return {}
 
     def _record(self, trials: list[Trial], out_of_fold: OutOfFold) -> list[int]:
         """Record the scores of all candidates; return their order, the best first."""

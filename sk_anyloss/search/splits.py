@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metadata_routing import process_routing
 
+from sk_anyloss._compat import raise_for_unrouted, routing_enabled
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
 from sk_anyloss.training.data.source import Matrix
 from sk_anyloss.training.data.strata import strata
 
-__all__ = ["split_samples"]
+__all__ = ["split_params", "split_samples"]
 
 
 def split_samples(
@@ -84,6 +86,27 @@ def split_samples(
         folds = list(inner_cv(cv, seed).split(X, of_samples, **params))
     check_folds(folds, of_samples, sample_weight)
     return folds
+
+
+def split_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the ``fit`` of a search hands on to its splitter.
+
+    Parameters
+    ----------
+    search : AnyLossClassifierCV
+        It says what its splitter has requested.
+    params : dict
+        What its ``fit`` was given; without metadata routing, nothing may be.
+
+    Returns
+    -------
+    params : dict
+        For ``split``.
+    """
+    if routing_enabled():
+        return dict(process_routing(search, "fit", **params).splitter.split)
+    raise_for_unrouted(params, "AnyLossClassifierCV.fit")
+    return {}
 
 
 def _sizes(strata: np.ndarray) -> tuple[int, int, int]:

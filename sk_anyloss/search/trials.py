@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +17,12 @@ from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.estimators.tuning.out_of_fold import N_BOOTSTRAP, OutOfFold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
-from sk_anyloss.search.budget import Clock, OutOfTimeError
 from sk_anyloss.search.candidates import ESTIMATOR, describe
 from sk_anyloss.search.members import fit_member, outputs_of
+from sk_anyloss.search.saving.budget import Clock, OutOfTimeError
 from sk_anyloss.training.data.source import Matrix, RoundedSource
 
-__all__ = ["CrossValidationData", "Trial", "run_trials"]
+__all__ = ["CrossValidationData", "Trial", "fit_on_all", "run_trials"]
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,43 @@ def run_trials(
     for trial in trials:
         trial.seconds = clock.spent / len(candidates)
     return trials
+
+
+def fit_on_all(
+    trial: Trial,
+    data: CrossValidationData,
+    labels: Labels,
+    class_weight: Mapping[Any, float] | str | None,
+) -> Any:
+    """A candidate, trained on all samples.
+
+    Parameters
+    ----------
+    trial : Trial
+        The candidate, trained on folds.
+    data : CrossValidationData
+        The samples.
+    labels : Labels
+        All classes or labels.
+    class_weight : dict or 'balanced' or None
+        For a classifier of another kind; networks have it as a parameter.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model.
+    """
+    model = trial.models[0]
+    if trial.is_network:
+        return clone(model).fit(data.for_networks, data.y, data.weight)
+    return fit_member(
+        model,
+        data.X,
+        data.y,
+        labels,
+        sample_weight=data.weight,
+        class_weight=class_weight,
+    )
 
 
 def _run_stack(

@@ -1,0 +1,1 @@
+"""How a search saves work: passes and time, what is dropped early, precision."""
