@@ -13,7 +13,12 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["EncodedLabels", "installed_boosting", "make_boosting"]
+__all__ = [
+    "EncodedLabels",
+    "check_installed",
+    "installed_boosting",
+    "make_boosting",
+]
 
 #: By name: title, class, and parameters that keep it to one thread and silent, and
 #: keep it from writing files.
@@ -136,6 +141,27 @@ def installed_boosting() -> dict[str, str]:
         for name, (title, _, _) in LIBRARIES.items()
         if find_spec(name) is not None
     }
+
+
+def check_installed(method: str) -> None:
+    """Refuse a method of a boosting library that is not installed.
+
+    Parameters
+    ----------
+    method : str
+        The name of any method.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.methods.boosting import check_installed
+    >>> check_installed("logistic_threshold")
+    """
+    library = method.split("_")[0]
+    if library in LIBRARIES and library not in installed_boosting():
+        raise ValueError(
+            f"The method {method!r} needs {LIBRARIES[library][0]}, which is not "
+            "installed: pip install 'sk_anyloss[boosting]'."
+        )
 
 
 def make_boosting(name: str, seed: int = 0, balanced: bool = False) -> EncodedLabels:

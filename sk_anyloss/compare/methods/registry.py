@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss._names import unknown
 from sk_anyloss.baselines import SmallClassesSMOTE, get_baseline, tuned_threshold
-from sk_anyloss.compare.methods.boosting import installed_boosting, make_boosting
+from sk_anyloss.compare.methods import boosting
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.search import AnyLossClassifierCV
@@ -212,6 +212,7 @@ def get_method(name: str) -> Method:
     'HistGB, tuned threshold'
     """
     if name not in _REGISTRY:
+        boosting.check_installed(name)
         raise ValueError(unknown("method", name, _REGISTRY, "or 'all' for all."))
     return _REGISTRY[name]
 
@@ -317,7 +318,7 @@ def _register_all() -> None:
     ):
         build = partial(_build_with_seed, kind)
         register_method(name, build, title, default=name != "rusboost")
-    for name, title in installed_boosting().items():
+    for name, title in boosting.installed_boosting().items():
         _register_boosting(name, title)
 
 
@@ -325,12 +326,12 @@ def _register_boosting(name: str, title: str) -> None:
     """Register a boosting library as it is, balanced, and with a tuned threshold."""
 
     def build(metric: str | Metric, seed: int) -> BaseEstimator:
-        return make_boosting(name, seed)
+        return boosting.make_boosting(name, seed)
 
     register_method(name, build, title)
     register_method(
         f"{name}_balanced",
-        lambda metric, seed: make_boosting(name, seed, balanced=True),
+        lambda metric, seed: boosting.make_boosting(name, seed, balanced=True),
         f"{title}, balanced",
     )
     _register_tuned(name, title, build)
