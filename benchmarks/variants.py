@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.datasets import Record, make_parser, outer_folds, run_all
-from benchmarks.quality import load_sample
+from benchmarks.quality.running import load_sample
 from sk_anyloss import AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.search.saving.budget import passes, samples_in_batch
@@ -71,8 +71,13 @@ def build(metric: str, n: int, d: int, change: Any) -> AnyLossClassifierCV:
         hidden = change.get("hidden", model.hidden)
     else:
         hidden = ()
+    found = default_candidates(hidden or [()], d, n_samples=n)
+    trees = change.get("trees")
+    if trees and n < TREE_SAMPLES:
+        own = default_candidates(hidden or [()], d, n_samples=TREE_SAMPLES)
+        found = own if trees == "instead" else own[:1] + found
     candidates: list[Any] = []
-    for candidate in default_candidates(hidden or [()], d, n_samples=n):
+    for candidate in found:
         if "estimator" in candidate:
             candidates.append(Remembered(HistGradientBoostingClassifier()))
         elif hidden and not (change.get("metric_only") and "loss" in candidate):
@@ -87,7 +92,9 @@ def build(metric: str, n: int, d: int, change: Any) -> AnyLossClassifierCV:
     )
 
 
-#: What is changed, by name; ``epochs`` and ``batch`` are factors.
+#: What is changed, by name; ``epochs`` and ``batch`` are factors, and ``trees`` says
+#: whether gradient boosting is tried with few samples, too: in place of the networks on
+#: bins of each feature, or beside them.
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "twice the epochs": {"epochs": 2},
@@ -102,6 +109,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "4 folds": {"cv": 4},
     "3 folds": {"cv": 3},
     "no networks": {"networks": False},
+    "boosting instead of bins at any size": {"trees": "instead"},
+    "boosting beside bins at any size": {"trees": "beside"},
 }
 
 
