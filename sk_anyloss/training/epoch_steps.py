@@ -150,6 +150,8 @@ class EpochSteps(BatchSteps):
             if isinstance(value, (Tensor, np.ndarray))
         ]
         why = f"lower the learning rate (lr={self.lr}), or clip the gradients."
+        if not self.processes_.is_alone():
+            why = f"{why[:-1]}, or look for such values in X of another process."
         if not all(finite):
             why = "X has values that are not finite in this batch; replace them."
         return NotFiniteError(

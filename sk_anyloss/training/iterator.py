@@ -83,7 +83,7 @@ class Batches:
 
     def set_total(self, n: int) -> None:
         """Make as many batches as n samples have, in all processes together."""
-        self.batch_size = resolve_batch_size(self._given_size, n)
+        self.batch_size = resolve_batch_size(self._given_size, max(n, 1))
         self._n_batches = math.ceil(n / self.batch_size)
 
     def spread(self, rank: int, size: int) -> None:

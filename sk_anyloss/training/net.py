@@ -35,7 +35,7 @@ from sk_anyloss.training.data.dataset import SubsetDataset
 from sk_anyloss.training.data.source import Source
 from sk_anyloss.training.data.sparse import can_fold, chunk_samples, is_thin
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
-from sk_anyloss.training.distributed.synchronization import start_together
+from sk_anyloss.training.distributed.synchronization import spread, start_together
 from sk_anyloss.training.epoch_steps import EpochSteps
 from sk_anyloss.training.iterator import Batches
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
@@ -422,16 +422,19 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         epochs, rate = self.max_epochs, self.lr
         if self.warm_up_ is not None:
             epochs, rate = epochs - self.warm_up_.epochs, rate * self.warm_up_.factor
-        n_batches = len(self.get_iterator(train, training=True))
+        iterator = self.get_iterator(train, training=True)
+        n_batches = len(spread(self, iterator, training=True))
         widths = [len(p) for p in self.module_.parameters() if p.dim() > 1]
         y = getattr(train, "y", None)
-        is_vector = y is not None and get_dim(y) == 1
+        n_classes = 2
+        if y is not None and get_dim(y) == 1 and len(y):
+            n_classes = int(to_numpy(y).max()) + 1
         L = auto_L(
             rate,
             max(epochs * n_batches, 1),
             max([2, *widths]),
             self.dtype_ or torch.float32,
-            int(to_numpy(y).max()) + 1 if is_vector else 2,
+            max(self.processes_.gather(n_classes)),
         )
         self.criterion_.set_step(Sigmoid(L))
 
@@ -561,11 +564,13 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self.check_data(X, y)
         self.check_training_readiness()
         train, valid = self.get_split_datasets(X, y, **fit_params)
+        if not sum(self.processes_.gather(len(train))):
+            raise ValueError("There are no samples to train on.")
+        if not self.processes_.is_alone():
+            start_together(self, train)
         self._choose_L(train)
         if self.target_ is None and type(self.module_) is MLP:
             self.resolve_target(self.module_.widths[-1], getattr(train, "y", None))
-        if not self.processes_.is_alone():
-            start_together(self, train)
         run = Run(self, train, valid, fit_params)
         gradients = StepByStep(run)
         self.stopped_ = self.interrupted_ = False

@@ -574,3 +574,9 @@ def test_metrics_of_several_classes_and_torch_criteria():
     assert torchs.fit(X, y).score(X, y) > 0.5
     with pytest.raises(ValueError, match="one of several classes or labels"):
         AnyLossNet(nn.Linear(6, 1), metric="kappa_quadratic").fit(X, y > 1)
+
+
+def test_no_samples_are_refused():
+    net = AnyLossNet(nn.Linear(3, 1))
+    with pytest.raises(ValueError, match="There are no samples to train on"):
+        net.fit(np.zeros((0, 3), dtype="float32"), np.zeros(0, dtype=int))

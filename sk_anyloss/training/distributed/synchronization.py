@@ -35,10 +35,9 @@ def start_together(net: AnyLossNet, train: Any) -> None:
     """
     processes = net.processes_
     parameters = [tuple(p.shape) for p in net.module_.parameters()]
-    own = (
-        f"metric={metric_name(net.metric)!r}, threshold={net.threshold}, "
-        f"batch_size={net.batch_size}, sharded={net.sharded}, parameters={parameters}"
-    )
+    names = "threshold", "batch_size", "max_epochs", "lr", "warm_up", "L", "sharded"
+    options = ", ".join(f"{name}={getattr(net, name)!r}" for name in names)
+    own = f"metric={metric_name(net.metric)!r}, {options}, parameters={parameters}"
     processes.agree(own, "nets")
     if not net.sharded:
         y = getattr(train, "y", None)

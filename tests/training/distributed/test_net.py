@@ -100,6 +100,29 @@ def test_processes_may_have_samples_of_their_own(tmp_path):
         np.testing.assert_array_equal(several[1], results[0][1][1])
 
 
+def _without_samples(rank, size):
+    """The second process has none, or no sample of the last class."""
+    full = {"batch_size": 1.0, "max_epochs": 8}
+    X, y, weight = cases.samples()
+    own = slice(None) if rank == 0 else slice(0, 0)
+    net = cases.build("closed form", sharded=True, **full)
+    net.fit(X[own], y[own], sample_weight=weight[own])
+    X, y, weight = cases.samples("classes")
+    own = (y < 2) == bool(rank)
+    steep = cases.build("autograd, classes", sharded=True, L="auto", **full)
+    steep.fit(X[own], y[own], sample_weight=weight[own])
+    return cases.summary(net, X), cases.summary(steep, X)
+
+
+def test_a_process_may_lack_a_class_or_have_no_samples(tmp_path):
+    full = {"batch_size": 1.0, "max_epochs": 8}
+    expected = cases.trained("closed form", **full)
+    steep = cases.trained("autograd, classes", L="auto", **full)
+    for own, other in run_in_processes(2, _without_samples, folder=tmp_path):
+        assert_same(own, expected)
+        assert_same(other, steep)
+
+
 def _with_checkpoint(rank, size, folder):
     checkpoint = Checkpoint(None, dirname=f"{folder}/{rank}")
     lines = []
@@ -143,6 +166,7 @@ def _mistakes(rank, size):
     for changed, data in [
         ({"metric": "mcc" if rank else "f1"}, (X, y)),
         ({"batch_size": 20 + rank}, (X, y)),
+        ({"max_epochs": 2 + rank}, (X, y)),
         ({}, (X[rank:], y[rank:])),
         ({}, (X, np.roll(y, rank))),
         ({"module": cases.mlp(1 + rank)}, (X, y)),
@@ -158,10 +182,11 @@ def _mistakes(rank, size):
 def test_processes_that_do_not_train_the_same_are_an_error_in_all(tmp_path):
     first, second = run_in_processes(2, _mistakes, folder=tmp_path)
     assert first == second
-    metric, size, samples, labels, module = first
+    metric, size, epochs, samples, labels, module = first
     assert "metric='f1'" in metric
     assert "metric='mcc'" in metric
     assert "batch_size=21" in size
+    assert "max_epochs=3" in epochs
     assert "120 samples" in samples
     assert "119 samples" in samples
     assert "sharded=True" in labels
