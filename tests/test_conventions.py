@@ -29,6 +29,7 @@ from sk_anyloss.metrics import metric_names
 from sk_anyloss.plain import PlainClassifier
 from sk_anyloss.training.batch_steps import BatchSteps
 from sk_anyloss.training.epoch_steps import EpochSteps
+from sk_anyloss.training.predictions import Predictions
 from tests import test_boosting
 from tests.estimators import test_conformance, test_tuned_decision
 
@@ -58,7 +59,7 @@ PUBLIC = (
 ALIASES = {"sk_anyloss.metrics.Metric", "sk_anyloss.losses.steps.Threshold"}
 SAMPLERS = [SmallClassesSMOTE()]
 #: Estimators of the command, and the parts of the skorch net.
-INTERNAL = {EncodedLabels, LabelledClassifier, BatchSteps, EpochSteps}
+INTERNAL = {EncodedLabels, LabelledClassifier, BatchSteps, EpochSteps, Predictions}
 
 
 def documented():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,12 +21,16 @@ from sk_anyloss.training.data.batches import (
     resolve_batch_size,
     stratified_order,
 )
-from sk_anyloss.training.data.dataset import SubsetDataset
+from sk_anyloss.training.data.dataset import SizedDataset, SubsetDataset
 from sk_anyloss.training.data.source import Index, Source, as_source, as_tensor
+from sk_anyloss.training.data.sparse import can_fold, is_thin
 from sk_anyloss.training.data.stacked_batches import Group, StackedBatches
 from sk_anyloss.training.network.mlp import MLP
 
-__all__ = ["Batches"]
+if TYPE_CHECKING:
+    from sk_anyloss.training.net import AnyLossNet, Data
+
+__all__ = ["Batches", "sample_width", "takes_sparse"]
 
 
 class Batches:
@@ -243,3 +247,28 @@ def _source_of(
         X = X.to_numpy()
     is_matrix = isinstance(X, (Tensor, np.ndarray)) or issparse(X)
     return (as_source(X), weight, None) if is_matrix and len(X.shape) == 2 else None
+
+
+def takes_sparse(net: AnyLossNet) -> bool:
+    """Whether sparse samples can enter the module as they are."""
+    module, on_cpu = net.module_, torch.device(net.device or "cpu").type == "cpu"
+    if type(module) is not MLP or module.bin_features is not None or not on_cpu:
+        return False
+    return can_fold(module.mean, module.scale)
+
+
+def sample_width(net: AnyLossNet, dataset: SizedDataset) -> int:
+    """The most numbers that a sample takes on its way through the network."""
+    if isinstance(dataset, SubsetDataset):
+        X: Data = dataset.source
+    else:
+        X = getattr(dataset, "X", 0)
+        X = X.get("X", 0) if isinstance(X, dict) else X
+    width = math.prod(getattr(X, "shape", ())[1:])
+    if type(net.module_) is not MLP:
+        return width
+    thin = X.is_thin if isinstance(X, Source) else is_thin(X)
+    if thin and takes_sparse(net):
+        width = 1
+    start = 1 if net.module_.bin_features is None else 0
+    return max(width, *net.module_.widths[start:])

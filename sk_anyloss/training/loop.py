@@ -7,11 +7,14 @@ net: autograd for any module, or the closed form where callbacks look at batches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
+from skorch import NeuralNet
 from torch import Tensor
 
 from sk_anyloss.losses.precision import full_precision
@@ -21,9 +24,17 @@ from sk_anyloss.training.network.closed_form import ClosedForm
 from sk_anyloss.training.network.stacked_parameters import get_stepper
 
 if TYPE_CHECKING:
-    from sk_anyloss.training.net import AnyLossNet, SizedDataset
+    from sk_anyloss.training.data.dataset import SizedDataset
+    from sk_anyloss.training.net import AnyLossNet
 
-__all__ = ["Gradients", "Lockstep", "Run", "StepByStep", "run_epochs"]
+__all__ = [
+    "Gradients",
+    "Lockstep",
+    "Run",
+    "StepByStep",
+    "restored_net_on_error",
+    "run_epochs",
+]
 
 
 class Run:
@@ -231,3 +242,20 @@ class StepByStep:
         if self.lockstep is not None:
             self.lockstep.release()
             self.lockstep = None
+
+
+@contextmanager
+def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
+    """Restore weights, optimiser, loss and history of a net if its training fails."""
+    states = {
+        part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
+    }
+    n_epochs, before = len(net.history), dict(vars(net))
+    try:
+        yield
+    except BaseException:
+        vars(net).update(before)
+        for part, state in states.items():
+            part.load_state_dict(state)
+        del net.history[n_epochs:]
+        raise

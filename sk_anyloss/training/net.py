@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import copy
-import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from skorch import NeuralNet
-from skorch.callbacks import EpochTimer, LRScheduler
-from skorch.dataset import unpack_data
-from skorch.utils import get_dim, is_dataset, to_numpy
+from skorch.callbacks import EpochTimer
+from skorch.utils import is_dataset
 from torch import nn
 from torch.utils.data import Dataset
 
-from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.distributed.processes import ProcessGroup
-from sk_anyloss.losses.steepness import auto_L
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics import Metric
 from sk_anyloss.training.batch_steps import Input
-from sk_anyloss.training.callbacks import QuietPrintLog, SetLearningRate
+from sk_anyloss.training.callbacks import QuietPrintLog
 from sk_anyloss.training.data.batches import resolve_batch_size
-from sk_anyloss.training.data.dataset import SubsetDataset
-from sk_anyloss.training.data.source import Source
-from sk_anyloss.training.data.sparse import can_fold, chunk_samples, is_thin
+from sk_anyloss.training.data.dataset import SizedDataset
+from sk_anyloss.training.data.labels import check_labels, with_weights
+from sk_anyloss.training.data.sparse import chunk_samples
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
-from sk_anyloss.training.distributed.synchronization import spread, start_together
-from sk_anyloss.training.epoch_steps import EpochSteps
-from sk_anyloss.training.iterator import Batches
+from sk_anyloss.training.distributed.synchronization import start_together
+from sk_anyloss.training.iterator import Batches, sample_width, takes_sparse
 from sk_anyloss.training.loop import Run, StepByStep, run_epochs
-from sk_anyloss.training.network.accumulated import take_part
 from sk_anyloss.training.network.closed_form import supports
+from sk_anyloss.training.network.collapse import warn_if_constant
 from sk_anyloss.training.network.mlp import MLP
+from sk_anyloss.training.network.start import choose_L, metric_rate, warm_up_epochs
 from sk_anyloss.training.network.warm_up import WarmUp
+from sk_anyloss.training.predictions import Predictions
 from sk_anyloss.training.targets import TargetType
-from sk_anyloss.training.threads import single_thread
 
 __all__ = ["AnyLossNet", "Data"]
 
@@ -52,39 +45,8 @@ __all__ = ["AnyLossNet", "Data"]
 #: a dataset that also holds the labels.
 Data: TypeAlias = "ArrayLike | Input | Dataset"
 
-#: Fraction of the epochs on cross-entropy, by ``warm_up='auto'``.
-WARM_UP = 0.75
 
-#: By what the learning rate is multiplied after them, by ``metric_lr='auto'``.
-METRIC_RATE = 0.1
-
-
-class SizedDataset(Protocol):
-    """A torch dataset of known length."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int) -> Any: ...
-
-
-@contextmanager
-def restored_net_on_error(net: NeuralNet) -> Iterator[None]:
-    """Restore weights, optimiser, loss and history of a net if its training fails."""
-    states = {
-        part: copy.deepcopy(part.state_dict()) for part in (net.module_, net.optimizer_)
-    }
-    n_epochs, before = len(net.history), dict(vars(net))
-    try:
-        yield
-    except BaseException:
-        vars(net).update(before)
-        for part, state in states.items():
-            part.load_state_dict(state)
-        del net.history[n_epochs:]
-        raise
-
-
-class AnyLossNet(ClassifierMixin, EpochSteps):
+class AnyLossNet(Predictions):
     """A skorch net that trains any torch module for a confusion-matrix metric.
 
     The module takes a batch and gives one logit for each sample, of shape (n,) or
@@ -221,12 +183,6 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         """Callbacks that every net has."""
         return [("epoch_timer", EpochTimer()), ("print_log", QuietPrintLog())]
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, 0 to C - 1, or the positions of the labels."""
-        target: TargetType | None = getattr(self, "target_", None)
-        return np.arange(2 if target is None else max(target.n_outputs, 2))
-
     def initialize(self) -> AnyLossNet:
         """Make module, criterion, optimiser and callbacks anew."""
         self.rng_ = np.random.default_rng(self.random_state)
@@ -265,9 +221,9 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         if training:
             params.setdefault("batch_size", self.batch_size)
         else:
-            params.setdefault("batch_size", chunk_samples(self._width(dataset)))
+            params.setdefault("batch_size", chunk_samples(sample_width(self, dataset)))
         if own_batches:
-            params.setdefault("keep_sparse", self._takes_sparse())
+            params.setdefault("keep_sparse", takes_sparse(self))
             if training:
                 params.setdefault("rng", self.rng_)
         else:
@@ -276,54 +232,13 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             )
         return iterator(dataset, **params)
 
-    def _takes_sparse(self) -> bool:
-        """Whether sparse samples can enter the module as they are."""
-        module, on_cpu = self.module_, torch.device(self.device or "cpu").type == "cpu"
-        if type(module) is not MLP or module.bin_features is not None or not on_cpu:
-            return False
-        return can_fold(module.mean, module.scale)
-
-    def _width(self, dataset: SizedDataset) -> int:
-        """The most numbers that a sample takes on its way through the network."""
-        if isinstance(dataset, SubsetDataset):
-            X: Data = dataset.source
-        else:
-            X = getattr(dataset, "X", 0)
-            X = X.get("X", 0) if isinstance(X, dict) else X
-        width = math.prod(getattr(X, "shape", ())[1:])
-        if type(self.module_) is not MLP:
-            return width
-        thin = X.is_thin if isinstance(X, Source) else is_thin(X)
-        if thin and self._takes_sparse():
-            width = 1
-        start = 1 if self.module_.bin_features is None else 0
-        return max(width, *self.module_.widths[start:])
-
     def check_data(self, X: Data, y: ArrayLike | None = None) -> None:
         """Refuse labels that are neither classes from 0 on nor a matrix of 0 and 1."""
         super().check_data(X, y)
         if y is None or is_dataset(X):
             return
-        labels, dim = to_numpy(y), get_dim(y)
         target: TargetType | None = getattr(self, "target_", None)
-        is_binary = ((labels == 0) | (labels == 1)).all()
-        has_one_output = target is not None and target.name == "binary"
-        if dim == 2 and labels.shape[1] > 1 and not has_one_output:
-            is_valid = is_binary
-        elif dim == 1 and not has_one_output:
-            is_number = np.issubdtype(labels.dtype, np.number)
-            is_valid = is_binary or (
-                is_number and ((labels >= 0) & (labels == np.floor(labels))).all()
-            )
-        else:
-            is_valid = dim == 1 and is_binary
-        if not is_valid:
-            raise ValueError(
-                "AnyLossNet needs labels 0 and 1 for a module with one output, classes "
-                "0 to C - 1 for one with C outputs, or a matrix of 0 and 1 for several "
-                f"labels; got the values {np.unique(labels)[:5].tolist()} in {dim} "
-                "dimensions. AnyLossClassifier takes any labels."
-            )
+        check_labels(y, has_one_output=target is not None and target.name == "binary")
 
     def fit(
         self,
@@ -348,7 +263,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self : AnyLossNet
             The fitted net; a warning says if it predicts one class for all samples.
         """
-        X = _with_weights(X, sample_weight)
+        X = with_weights(X, sample_weight)
         if not (self.warm_start and self.initialized_):
             self.initialize()
         parts = self.accumulate
@@ -358,8 +273,8 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 "accumulate must be a whole number of samples of at least 1, or None; "
                 f"got {parts!r}."
             )
-        epochs = self._warm_up_epochs()
-        factor = self._metric_rate()
+        epochs = warm_up_epochs(self)
+        factor = metric_rate(self)
         self.warm_up_ = WarmUp(epochs, factor) if epochs > len(self.history) else None
         try:
             super().partial_fit(X, y)
@@ -367,136 +282,14 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             self.warm_up_ = None
         self._reset_loss()
         if not self.interrupted_ and not self.processes_.rank:
-            self._warn_if_constant(X, y)
+            warn_if_constant(self, X, y)
         self.last_batch_ = None
         return self
-
-    def _warm_up_epochs(self) -> int:
-        """How many epochs ``warm_up`` means."""
-        fraction = self.warm_up
-        if isinstance(fraction, str) and fraction == "auto":
-            is_default = self.criterion is AnyLoss and type(self.module_) is not MLP
-            is_own = type(self).get_loss is not EpochSteps.get_loss
-            fraction = WARM_UP if is_default and not is_own else 0.0
-        is_number = isinstance(fraction, numbers.Real) and fraction is not True
-        if not is_number or not 0 <= float(fraction) < 1:
-            raise ValueError(
-                f"warm_up must be a number in [0, 1) or 'auto', got {fraction!r}."
-            )
-        epochs = min(round(float(fraction) * self.max_epochs), self.max_epochs - 1)
-        if epochs > 0 and not isinstance(self.criterion_, Loss):
-            raise ValueError(
-                f"warm_up={fraction!r} is a start on cross-entropy before a loss of "
-                f"sk_anyloss.losses, but criterion={type(self.criterion_).__name__}; "
-                "use warm_up=0."
-            )
-        return max(epochs, 0)
-
-    def _metric_rate(self) -> float:
-        """By what the learning rate is multiplied after the start on cross-entropy."""
-        rate = self.metric_lr
-        if isinstance(rate, str) and rate == "auto":
-            is_set = any(
-                isinstance(callback, (LRScheduler, SetLearningRate))
-                for _, callback in self.callbacks_
-            )
-            return 1.0 if is_set else METRIC_RATE
-        is_number = isinstance(rate, numbers.Real) and rate is not True
-        if not is_number or not 0 < float(rate) < math.inf:
-            raise ValueError(
-                f"metric_lr must be a positive number or 'auto', got {rate!r}."
-            )
-        return float(rate) / self.lr
-
-    def _choose_L(self, train: Any) -> None:
-        """Set the steepness of the amplifier for this training, if it is ``'auto'``."""
-        if self.L is None:
-            return
-        if self.criterion is not AnyLoss or hasattr(self, "criterion__step"):
-            raise ValueError(
-                f"L={self.L!r} is the steepness of the default criterion, but another "
-                "criterion or criterion__step is given as well; give one of the two."
-            )
-        if self.L != "auto" or not isinstance(self.criterion_, AnyLoss):
-            return
-        epochs, rate = self.max_epochs, self.lr
-        if self.warm_up_ is not None:
-            epochs, rate = epochs - self.warm_up_.epochs, rate * self.warm_up_.factor
-        iterator = self.get_iterator(train, training=True)
-        n_batches = len(spread(self, iterator, training=True))
-        widths = [len(p) for p in self.module_.parameters() if p.dim() > 1]
-        y = getattr(train, "y", None)
-        n_classes = 2
-        if y is not None and get_dim(y) == 1 and len(y):
-            n_classes = int(to_numpy(y).max()) + 1
-        L = auto_L(
-            rate,
-            max(epochs * n_batches, 1),
-            max([2, *widths]),
-            self.dtype_ or torch.float32,
-            max(self.processes_.gather(n_classes)),
-        )
-        self.criterion_.set_step(Sigmoid(L))
-
-    def _warn_if_constant(self, X: Data, y: ArrayLike | None) -> None:
-        """Warn if all samples get one decision, though they are of both classes."""
-        if self.target_ is None or self.target_.name == "multilabel-indicator":
-            return
-        if self.last_batch_ is not None and self._decides_for_several():
-            return
-        dataset: Any = X if is_dataset(X) else self.get_dataset(X, y)
-        decisions: set[int] = set()
-        labels: set[float] = set()
-        with self._threads():
-            for batch in self.get_iterator(dataset, training=False):
-                logits = to_numpy(self.evaluation_step(batch))
-                decisions.update(np.unique(self._decide(logits)).tolist())
-                labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
-                if len(decisions) > 1:
-                    return
-        if len(decisions) == 1 and len(labels) > 1:
-            gentler = ""
-            if isinstance(self.criterion_, (AnyLoss, MulticlassAnyLoss)):
-                if not self._warm_up_epochs():
-                    gentler = "a start on cross-entropy (warm_up=0.75), "
-                if self.criterion is AnyLoss:
-                    gentler += (
-                        "a smaller L (criterion__step=Sigmoid(L=10)), "
-                        "criterion__step='identity', "
-                    )
-                else:
-                    gentler += "a criterion with step=Sigmoid(L=10) or 'identity', "
-            warnings.warn(
-                f"The model predicts {int(decisions.pop())} for every training sample. "
-                f"Try {gentler}another learning rate (lr={self.lr}) or more epochs "
-                f"(max_epochs={self.max_epochs}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _decides_for_several(self) -> bool:
-        """Whether a few samples of each class of the last batch get several decisions.
-
-        A pass over all samples is needed only if they do not.
-        """
-        X, y = unpack_data(self.last_batch_)
-        labels = to_numpy(y)
-        if not len(labels):  # The other processes had that batch.
-            return False
-        few = [np.flatnonzero(labels == label)[:8] for label in np.unique(labels)]
-        index = np.concatenate(few)
-        with self._threads():
-            logits = to_numpy(self.evaluation_step((take_part(X, index), y[index])))
-        return len(np.unique(self._decide(logits))) > 1
 
     def _reset_loss(self) -> None:
         """Drop the moving average of the loss over the batches."""
         if isinstance(self.criterion_, Loss):
             self.criterion_.reset()
-
-    def _threads(self) -> AbstractContextManager[None]:
-        """One thread for our own small network; all that torch has for any other."""
-        return single_thread() if type(self.module_) is MLP else nullcontext()
 
     def partial_fit(
         self,
@@ -523,7 +316,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
         self : AnyLossNet
             The net.
         """
-        return super().partial_fit(_with_weights(X, sample_weight), y, **fit_params)
+        return super().partial_fit(with_weights(X, sample_weight), y, **fit_params)
 
     def set_goal(
         self, criterion: nn.Module, metric: str | Metric, threshold: float
@@ -545,13 +338,6 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             criterion.set_processes(self.processes_)
         self.closed_form_supported_ = supports(self.module_, criterion)
 
-    def _decide(self, logits: np.ndarray) -> np.ndarray:
-        """Classes, or labels, of logits."""
-        is_label = self.target_ is not None and self.target_.name != "multiclass"
-        if logits.ndim == 1 or is_label:
-            return self.decision.is_positive(logits).astype(int)
-        return logits.argmax(axis=1)
-
     def fit_loop(
         self,
         X: Data,
@@ -568,7 +354,7 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
             raise ValueError("There are no samples to train on.")
         if not self.processes_.is_alone():
             start_together(self, train)
-        self._choose_L(train)
+        choose_L(self, train)
         if self.target_ is None and type(self.module_) is MLP:
             self.resolve_target(self.module_.widths[-1], getattr(train, "y", None))
         run = Run(self, train, valid, fit_params)
@@ -597,61 +383,3 @@ class AnyLossNet(ClassifierMixin, EpochSteps):
                 gradients.release()
                 self.release()
         return self
-
-    def logits(self, X: Data) -> np.ndarray:
-        """Logits of shape (n,) or (n, C), computed in chunks of samples."""
-        self.check_is_fitted(["module_"])
-        dataset: Any = X if is_dataset(X) else self.get_dataset(X)
-        # Results that stay between chunks would keep their memory from being reused.
-        found: np.ndarray | None = None
-        stop = 0
-        with self._threads():
-            for batch in self.get_iterator(dataset, training=False):
-                part = to_numpy(self.evaluation_step(batch))
-                if found is None:
-                    shape = (len(dataset), *part.shape[1:])
-                    found = np.empty(shape, dtype=part.dtype)
-                start, stop = stop, stop + len(part)
-                found[start:stop] = part
-        return np.empty(0) if found is None else found[:stop]
-
-    def predict_proba(self, X: Data) -> np.ndarray:
-        """Scores of shape (n, 2), (n, C) or (n, Q), of classes or labels.
-
-        They rank the samples, and those of classes sum to one, but training on a metric
-        does not make calibrated probabilities of them.
-        """
-        logits = self.logits(X)
-        return self._target_for(logits).probabilities(logits)
-
-    def _target_for(
-        self, logits: np.ndarray, y: np.ndarray | None = None
-    ) -> TargetType:
-        return self.resolve_target(1 if logits.ndim == 1 else logits.shape[1], y)
-
-    def predict(self, X: Data) -> np.ndarray:
-        """Classes, 0 or 1 by the threshold or 0 to C - 1, or a matrix of labels."""
-        logits = self.logits(X)
-        self._target_for(logits)
-        return self._decide(logits)
-
-    def score(
-        self, X: Data, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """The metric of the decisions on X."""
-        weight = None if sample_weight is None else np.asarray(sample_weight)
-        logits, labels = self.logits(X), to_numpy(y)
-        target = self._target_for(logits, labels)
-        return target.evaluate(self.metric, logits, labels, weight, self.decision)
-
-
-def _with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:
-    if sample_weight is None:
-        return X
-    if is_dataset(X):
-        raise ValueError(
-            "sample_weight cannot be added to a dataset; let the dataset give "
-            "dicts with the keys 'X' and 'sample_weight' instead of X."
-        )
-    samples = X if isinstance(X, dict) else {"X": X}
-    return {**samples, "sample_weight": sample_weight}

@@ -33,8 +33,8 @@ from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source, as_tensor
 from sk_anyloss.training.data.stacked_batches import CHUNK_SIZE, Group, StackedBatches
-from sk_anyloss.training.loop import Lockstep, Run, run_epochs
-from sk_anyloss.training.net import AnyLossNet, restored_net_on_error
+from sk_anyloss.training.loop import Lockstep, Run, restored_net_on_error, run_epochs
+from sk_anyloss.training.net import AnyLossNet
 from sk_anyloss.training.network.stacked_parameters import has_flat_step
 from sk_anyloss.training.schedules import LearningRate, initial_rate
 from sk_anyloss.training.threads import single_thread

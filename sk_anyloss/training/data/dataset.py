@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
@@ -14,10 +14,18 @@ from skorch.dataset import Dataset
 from sk_anyloss.training.data.source import Matrix, Source, as_source
 from sk_anyloss.training.data.sparse import chunk_samples
 
-__all__ = ["Subset", "SubsetDataset"]
+__all__ = ["SizedDataset", "Subset", "SubsetDataset"]
 
 #: Samples as they are stored.
 Block: TypeAlias = "np.ndarray | csr_array | csr_matrix"
+
+
+class SizedDataset(Protocol):
+    """A torch dataset of known length."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Any: ...
 
 
 @dataclass

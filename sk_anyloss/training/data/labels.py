@@ -1,0 +1,57 @@
+"""Labels and weights of samples, as :class:`sk_anyloss.AnyLossNet` is given them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from skorch.utils import get_dim, is_dataset, to_numpy
+
+if TYPE_CHECKING:
+    from sk_anyloss.training.net import Data
+
+__all__ = ["check_labels", "with_weights"]
+
+
+def check_labels(y: ArrayLike, has_one_output: bool) -> None:
+    """Refuse labels that are neither classes from 0 on nor a matrix of 0 and 1.
+
+    Parameters
+    ----------
+    y : array or tensor of shape (n,) or (n, Q)
+        The labels.
+    has_one_output : bool
+        Whether the module is known to have a single output.
+    """
+    labels, dim = to_numpy(y), get_dim(y)
+    is_binary = ((labels == 0) | (labels == 1)).all()
+    if dim == 2 and labels.shape[1] > 1 and not has_one_output:
+        is_valid = is_binary
+    elif dim == 1 and not has_one_output:
+        is_number = np.issubdtype(labels.dtype, np.number)
+        is_valid = is_binary or (
+            is_number and ((labels >= 0) & (labels == np.floor(labels))).all()
+        )
+    else:
+        is_valid = dim == 1 and is_binary
+    if not is_valid:
+        raise ValueError(
+            "AnyLossNet needs labels 0 and 1 for a module with one output, classes "
+            "0 to C - 1 for one with C outputs, or a matrix of 0 and 1 for several "
+            f"labels; got the values {np.unique(labels)[:5].tolist()} in {dim} "
+            "dimensions. AnyLossClassifier takes any labels."
+        )
+
+
+def with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:
+    """Samples with their weights, as one dict of inputs."""
+    if sample_weight is None:
+        return X
+    if is_dataset(X):
+        raise ValueError(
+            "sample_weight cannot be added to a dataset; let the dataset give "
+            "dicts with the keys 'X' and 'sample_weight' instead of X."
+        )
+    samples = X if isinstance(X, dict) else {"X": X}
+    return {**samples, "sample_weight": sample_weight}

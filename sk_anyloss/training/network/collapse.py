@@ -1,0 +1,74 @@
+"""Whether a network has ended with one class for all samples."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from skorch.dataset import unpack_data
+from skorch.utils import is_dataset, to_numpy
+
+from sk_anyloss.losses import AnyLoss, MulticlassAnyLoss
+from sk_anyloss.training.network.accumulated import take_part
+from sk_anyloss.training.network.start import warm_up_epochs
+
+if TYPE_CHECKING:
+    from sk_anyloss.training.net import AnyLossNet, Data
+
+__all__ = ["warn_if_constant"]
+
+
+def warn_if_constant(net: AnyLossNet, X: Data, y: ArrayLike | None) -> None:
+    """Warn if all samples get one decision, though they are of both classes."""
+    if net.target_ is None or net.target_.name == "multilabel-indicator":
+        return
+    if net.last_batch_ is not None and _decides_for_several(net):
+        return
+    dataset: Any = X if is_dataset(X) else net.get_dataset(X, y)
+    decisions: set[int] = set()
+    labels: set[float] = set()
+    with net._threads():
+        for batch in net.get_iterator(dataset, training=False):
+            logits = to_numpy(net.evaluation_step(batch))
+            decisions.update(np.unique(net._decide(logits)).tolist())
+            labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
+            if len(decisions) > 1:
+                return
+    if len(decisions) == 1 and len(labels) > 1:
+        gentler = ""
+        if isinstance(net.criterion_, (AnyLoss, MulticlassAnyLoss)):
+            if not warm_up_epochs(net):
+                gentler = "a start on cross-entropy (warm_up=0.75), "
+            if net.criterion is AnyLoss:
+                gentler += (
+                    "a smaller L (criterion__step=Sigmoid(L=10)), "
+                    "criterion__step='identity', "
+                )
+            else:
+                gentler += "a criterion with step=Sigmoid(L=10) or 'identity', "
+        warnings.warn(
+            f"The model predicts {int(decisions.pop())} for every training sample. "
+            f"Try {gentler}another learning rate (lr={net.lr}) or more epochs "
+            f"(max_epochs={net.max_epochs}).",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _decides_for_several(net: AnyLossNet) -> bool:
+    """Whether a few samples of each class of the last batch get several decisions.
+
+    A pass over all samples is needed only if they do not.
+    """
+    X, y = unpack_data(net.last_batch_)
+    labels = to_numpy(y)
+    if not len(labels):  # The other processes had that batch.
+        return False
+    few = [np.flatnonzero(labels == label)[:8] for label in np.unique(labels)]
+    index = np.concatenate(few)
+    with net._threads():
+        logits = to_numpy(net.evaluation_step((take_part(X, index), y[index])))
+    return len(np.unique(net._decide(logits))) > 1
