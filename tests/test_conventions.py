@@ -24,6 +24,7 @@ from sk_anyloss import (
 from sk_anyloss.__main__ import main
 from sk_anyloss.baselines import SmallClassesSMOTE
 from sk_anyloss.compare.methods.boosting import EncodedLabels
+from sk_anyloss.compare.methods.labels import EachLabel
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.metrics import metric_names
 from sk_anyloss.plain import PlainClassifier
@@ -59,7 +60,14 @@ PUBLIC = (
 ALIASES = {"sk_anyloss.metrics.Metric", "sk_anyloss.losses.steps.Threshold"}
 SAMPLERS = [SmallClassesSMOTE()]
 #: Estimators of the command, and the parts of the skorch net.
-INTERNAL = {EncodedLabels, LabelledClassifier, BatchSteps, EpochSteps, Predictions}
+INTERNAL = {
+    EncodedLabels,
+    EachLabel,
+    LabelledClassifier,
+    BatchSteps,
+    EpochSteps,
+    Predictions,
+}
 
 
 def documented():

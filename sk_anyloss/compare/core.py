@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
 from numpy.typing import ArrayLike
 
@@ -12,9 +12,18 @@ import sk_anyloss
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.folds.outer import describe_folds, make_splits
 from sk_anyloss.compare.methods.own import OwnMethod
-from sk_anyloss.compare.metrics import check_metric, metric_for_classes
-from sk_anyloss.compare.options import check_methods, check_options
-from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS, CURVES
+from sk_anyloss.compare.metrics import (
+    check_metric,
+    metric_for_classes,
+    metric_for_labels,
+)
+from sk_anyloss.compare.options import check_methods, check_options, check_targets
+from sk_anyloss.compare.results.scores import (
+    ALSO,
+    ALSO_LABELS,
+    ALSO_MULTICLASS,
+    CURVES,
+)
 from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.build import make_table
@@ -62,12 +71,13 @@ def compare(
     ----------
     X : {DataFrame, array-like, sparse matrix} of shape (n_samples, n_features)
         The features, of any dtypes, with missing values or without.
-    y : array-like of shape (n_samples,)
-        The labels, of two or more classes.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        The labels, of two or more classes; or a column of 0 and 1 for each of several
+        labels.
     metric : str or callable, default='f1'
         The metric to compare by, for which methods are trained or tuned where they
         can be. With more than two classes, a metric of two means its macro average:
-        ``'f1'`` means ``'f1_macro'``.
+        ``'f1'`` means ``'f1_macro'``; so it does with several labels.
     methods : sequence of str or estimators, or 'all', default=None
         Names from :func:`sk_anyloss.compare.method_names`, classifiers of your own, or
         pairs of a title and a classifier; those of
@@ -184,21 +194,29 @@ def compare_tables(
     >>> found.winner
     'logistic'
     """
+    has_labels = check_targets(tables)
     n_classes = max((table.n_classes for table in tables), default=2)
+    if has_labels:
+        n_classes = 2  # Each label has two: the methods are those of two classes.
     names = check_methods(methods, n_classes)
     common = (*ALSO, *CURVES) if n_classes == 2 else ALSO_MULTICLASS
-    also = [*common, *(also or ())]
+    also = [*(ALSO_LABELS if has_labels else common), *(also or ())]
+    if has_labels:
+        # Scored by score_counts, as all metrics of a comparison.
+        metric = cast("Metric", metric_for_labels(metric))
+        also = [cast("Metric", metric_for_labels(other)) for other in also]
     check_options(
         metric, also, folds=folds, repeats=repeats, seed=seed, n_jobs=n_jobs,
         time_limit=time_limit, rope=rope,
     )  # fmt: skip
-    for table in tables:
-        for one in (metric, *also):
-            # Metrics of several classes are defined for two as well.
-            if table.n_classes == n_classes:
-                check_metric(one, table.classes)
-    metric = metric_for_classes(metric, n_classes)
-    also = [metric_for_classes(other, n_classes) for other in also]
+    if not has_labels:
+        for table in tables:
+            for one in (metric, *also):
+                # Metrics of several classes are defined for two as well.
+                if table.n_classes == n_classes:
+                    check_metric(one, table.classes)
+        metric = metric_for_classes(metric, n_classes)
+        also = [metric_for_classes(other, n_classes) for other in also]
     if len({table.name for table in tables}) < len(tables):
         raise ValueError("Two tables have the same name; give them different ones.")
     splits = {table.name: make_splits(table, folds, repeats, seed) for table in tables}

@@ -52,7 +52,7 @@ def dummy_ranking(results: Results, data: str | None = None) -> pd.DataFrame:
     {'all_positive': 0.168, 'prior': 0.092, 'all_negative': 0.0}
     """
     tables = results.tables if data is None else [results.table_of(data)]
-    is_binary = all(table.n_classes == 2 for table in tables)
+    is_binary = all(table.is_binary for table in tables)
     metrics = {metric_name(results.metric): results.metric, **results.metrics}
     found: dict[str, dict[str, list[float]]] = {}
     for table in tables:
@@ -75,19 +75,32 @@ def dummy_ranking(results: Results, data: str | None = None) -> pd.DataFrame:
 
 
 def _class_sizes(results: Results, table: Table) -> Iterator[np.ndarray]:
-    """Weight of the test samples of each class, once for every finished fold."""
+    """Weight of the test samples of each class, once for every finished fold.
+
+    Of several labels, one row for each.
+    """
     seen: set[int] = set()
     for fold in results.folds:
         if fold.data == table.name and not fold.failed and fold.fold not in seen:
             seen.add(fold.fold)
             M = np.asarray(fold.scored_counts, dtype=float)
-            yield M.reshape(table.n_classes, table.n_classes).sum(axis=1)
+            if table.has_labels:  # Samples without and with each label.
+                yield M.reshape(-1, 2, 2).sum(axis=2)
+            else:
+                yield M.reshape(table.n_classes, table.n_classes).sum(axis=1)
 
 
 def _matrices(
     table: Table, sizes: np.ndarray, is_binary: bool
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Name and confusion matrix of every dummy on a fold."""
+    if table.has_labels:
+        share = table.y.mean(axis=0)
+        decided = {"all_positive": 1.0, "all_negative": 0.0, "prior": share}
+        for name, positive in decided.items():
+            p = np.broadcast_to(positive, share.shape)
+            yield name, sizes[:, :, None] * np.stack([1 - p, p], axis=1)[:, None]
+        return
     every = np.eye(table.n_classes)
     if is_binary:
         yield "all_positive", np.outer(sizes, every[1])
@@ -100,7 +113,7 @@ def _matrices(
 
 def _score(metric: str | Metric, M: np.ndarray, table: Table) -> float:
     if (
-        table.n_classes == 2
+        table.is_binary
         and not is_for_matrix(metric)
         and isinstance(get_metric(metric), Curve)
     ):
@@ -119,6 +132,10 @@ def _titles(tables: list[Table], is_binary: bool) -> dict[str, str]:
     }
     if len(tables) == 1:
         (table,) = tables
+        if table.has_labels:
+            titles["all_positive"] = "always every label"
+            titles["all_negative"] = "never a label"
+            return titles
         frequent = table.classes[int(table.class_counts.argmax())]
         titles["most_frequent"] = f"always {frequent}"
         if is_binary:

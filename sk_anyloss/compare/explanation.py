@@ -13,14 +13,13 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import f_classif
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.folds.outer import make_splits
 from sk_anyloss.compare.folds.tuning import fit_with_groups, inner_groups
 from sk_anyloss.compare.methods.registry import get_method
-from sk_anyloss.compare.metrics import AnyMetric, score_counts
+from sk_anyloss.compare.metrics import AnyMetric, count_decisions, score_counts
 from sk_anyloss.compare.run.models import make_tuned_model
 from sk_anyloss.compare.tables.table import (
     Features,
@@ -29,6 +28,7 @@ from sk_anyloss.compare.tables.table import (
     needs_encoder,
     to_numbers,
 )
+from sk_anyloss.training.data.strata import strata
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -204,7 +204,9 @@ def _columns_to_permute(table: Table) -> np.ndarray:
     medians = np.nan_to_num(np.nanmedian(values, axis=0))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        strength, _ = f_classif(np.where(np.isnan(values), medians, values), table.y)
+        strength, _ = f_classif(
+            np.where(np.isnan(values), medians, values), strata(table.y)
+        )
     order = np.argsort(-np.nan_to_num(strength), kind="stable")
     return np.sort(order[:MAX_COLUMNS])
 
@@ -227,11 +229,9 @@ def _explain_fold(
     samples = X.iloc if isinstance(X, pd.DataFrame) else X
 
     def score(fitted: BaseEstimator, X: Features, rows: np.ndarray) -> float:
-        M = confusion_matrix(
-            y[rows], fitted.predict(X), labels=np.arange(len(classes)),
-            sample_weight=None if weight is None else weight[rows],
-        )  # fmt: skip
-        return score_counts(metric, M.ravel().tolist(), classes)
+        own = None if weight is None else weight[rows]
+        counts = count_decisions(y[rows], fitted.predict(X), len(classes), own)
+        return score_counts(metric, counts, classes)
 
     curve = []
     with threadpool_limits(1), warnings.catch_warnings():
@@ -285,13 +285,16 @@ def _part(
     """A stratified part of the training samples in their order, if it has a share."""
     if fraction == 1:
         return train
+    own = strata(y[train])
     try:
         part, _ = train_test_split(
-            train, train_size=fraction, stratify=y[train], random_state=seed
+            train, train_size=fraction, stratify=own, random_state=seed
         )
     except ValueError:  # Too few samples of a class.
         return None
-    counts = np.bincount(y[part], minlength=int(y.max()) + 1)
+    counts = y[part].sum(axis=0)
+    if y.ndim == 1:
+        counts = np.bincount(y[part], minlength=int(y.max()) + 1)
     # Inner folds need some of each class.
     return np.sort(part) if counts.min() >= MIN_CLASS else None
 

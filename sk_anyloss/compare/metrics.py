@@ -1,7 +1,8 @@
 """The metric of a comparison, for the number of classes and the labels of its tables.
 
 Models are fitted on codes 0, 1, ..., C - 1 of the classes, and a fold is stored as its
-C x C confusion matrix, from which every metric is computed.
+C x C confusion matrix, from which every metric is computed; of several labels as the
+four counts of each.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.metrics import confusion_matrix, multilabel_confusion_matrix
 
 from sk_anyloss.compare.tables.labels import Label
 from sk_anyloss.metrics import Metric, get_metric, matrix_metric, metric_name
 from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.evaluation import evaluate, matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric_name
+from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 
 __all__ = [
     "AnyMetric",
     "check_metric",
+    "count_decisions",
     "encode_metric",
     "metric_for_classes",
+    "metric_for_labels",
     "score_counts",
 ]
 
@@ -86,6 +91,36 @@ def metric_for_classes(metric: AnyMetric, n_classes: int) -> AnyMetric:
     return found
 
 
+def metric_for_labels(metric: AnyMetric) -> LabelAverage:
+    """The metric that is meant where samples have several labels.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric.
+
+    Returns
+    -------
+    metric : LabelAverage
+        The average over the labels; the macro average of a metric of two classes.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import metric_for_labels
+    >>> metric_for_labels("f1"), metric_for_labels("recall_micro")
+    (LabelAverage(metric='f1', average='macro'),
+     LabelAverage(metric='recall', average='micro'))
+    """
+    average = label_metric(metric)
+    if average.average == "samples":
+        raise ValueError(
+            f"metric={metric!r} is an average over samples, and methods are compared "
+            f"by the counts of each label; use '{metric_name(average.metric)}_macro', "
+            "_micro or _weighted."
+        )
+    return average
+
+
 def _is_name_of(metric: Metric, name: str) -> bool:
     try:
         return bool(get_metric(name) == metric)
@@ -123,6 +158,43 @@ def encode_metric(metric: AnyMetric, classes: Sequence[Label]) -> AnyMetric:
     )
 
 
+def count_decisions(
+    y: np.ndarray,
+    predicted: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None = None,
+) -> list[float]:
+    """What metrics are computed from: the confusion matrix of some samples.
+
+    Parameters
+    ----------
+    y, predicted : ndarray of shape (n_samples,) or (n_samples, n_labels)
+        True and predicted classes, or labels.
+    n_classes : int
+        Number of classes.
+    weight : ndarray of shape (n_samples,), default=None
+        Weights of the samples, which are summed instead of counted.
+
+    Returns
+    -------
+    counts : list of float
+        As :func:`score_counts` takes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.compare.metrics import count_decisions
+    >>> count_decisions(np.array([0, 1, 1]), np.array([0, 1, 0]), 2)
+    [1.0, 0.0, 1.0, 1.0]
+    """
+    if y.ndim == 2:
+        M = multilabel_confusion_matrix(y, predicted, sample_weight=weight)
+    else:
+        labels = range(n_classes)
+        M = confusion_matrix(y, predicted, labels=labels, sample_weight=weight)
+    return [float(n) for n in M.ravel()]
+
+
 def score_counts(
     metric: AnyMetric, counts: Sequence[float], classes: Sequence[Label]
 ) -> float:
@@ -131,9 +203,10 @@ def score_counts(
     Parameters
     ----------
     metric : str or callable
-        The metric.
+        The metric; from :func:`metric_for_labels` for several labels.
     counts : sequence of float of length C * C
-        The matrix row by row, true classes in rows; ``tn, fp, fn, tp`` for two.
+        The matrix row by row, true classes in rows; ``tn, fp, fn, tp`` for two, and for
+        each of several labels.
     classes : sequence of labels of length C
         The classes.
 
@@ -150,6 +223,9 @@ def score_counts(
     >>> score_counts("recall[b]", [5, 1, 0, 0, 2, 2, 1, 0, 4], "abc")
     0.5
     """
+    if isinstance(metric, LabelAverage):
+        of_labels = np.asarray(counts, dtype=float).reshape(-1, 4)
+        return float(metric.of_counts(*of_labels.T))
     if len(classes) == 2 and not is_for_matrix(metric):
         return float(evaluate(metric, Counts(*map(float, counts))))
     function = matrix_metric(metric, list(classes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sk_anyloss.compare.methods.own import OwnMethod, register_estimator
 from sk_anyloss.compare.methods.registry import (
@@ -16,8 +17,12 @@ from sk_anyloss.compare.methods.registry import (
 from sk_anyloss.metrics import Metric, get_metric
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
+from sk_anyloss.metrics.multilabel import LabelAverage
 
-__all__ = ["check_methods", "check_options"]
+if TYPE_CHECKING:
+    from sk_anyloss.compare.tables.table import Table
+
+__all__ = ["check_methods", "check_options", "check_targets"]
 
 #: numpy's generators need seeds below this.
 SEED_LIMIT = 2**32
@@ -50,13 +55,15 @@ def check_options(
     ...
     ValueError: folds must be a whole number of at least 2, got 1.
     """
-    if not is_for_matrix(metric) and isinstance(get_metric(metric), Curve):
+    # An average over labels has been checked when it was made.
+    own = metric.metric if isinstance(metric, LabelAverage) else metric
+    if not is_for_matrix(own) and isinstance(get_metric(own), Curve):
         raise ValueError(
             f"metric={metric!r} is a metric over all thresholds, and methods are "
             "compared by their predicted labels; use 'f1', 'gmean', 'mcc' or the like."
         )
     for other in also:
-        if not is_for_matrix(other):
+        if not isinstance(other, LabelAverage) and not is_for_matrix(other):
             get_metric(other)
     whole = (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0))
     for option, value, least in whole:
@@ -79,12 +86,34 @@ def check_options(
             f"{time_limit!r}."
         )
     # A custom metric may have any scale.
-    most = 1.0 if isinstance(metric, str) else math.inf
+    most = 1.0 if isinstance(own, str) else math.inf
     if not _is_nonnegative(rope) or not rope <= most:
         raise ValueError(
             "rope, the region of practical equivalence, must be a number from 0 to "
             f"{most:g}, got {rope!r}."
         )
+
+
+def check_targets(tables: Sequence[Table]) -> bool:
+    """Whether the tables have several labels; refuse them beside tables of classes.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The data sets.
+
+    Returns
+    -------
+    has_labels : bool
+        True if all of them do.
+    """
+    kinds = {table.has_labels for table in tables}
+    if len(kinds) > 1:
+        raise ValueError(
+            "Targets of classes and of several labels have other metrics; compare on "
+            "them one after the other."
+        )
+    return kinds == {True}
 
 
 def _is_nonnegative(value: object) -> bool:

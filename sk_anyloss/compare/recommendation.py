@@ -14,6 +14,7 @@ from sk_anyloss.compare.report.thresholds import total_cost
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
+    from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["SURE", "Recommendation", "recommend"]
 
@@ -172,7 +173,8 @@ def describe_effect(results: Results, method: str, data: str | None) -> str:
     -------
     text : str
         The positives that it finds and its false alarms; with more than two classes
-        the samples that it labels right, and the class that it finds least of.
+        the samples that it labels right, and the class that it finds least of; with
+        several labels those that it finds, its false alarms, and its worst label.
 
     Examples
     --------
@@ -186,6 +188,8 @@ def describe_effect(results: Results, method: str, data: str | None) -> str:
         return f"These are means over {len(results.tables)} data sets"
     table = results.table_of(data)
     repeats = max(int(results.settings.get("repeats", 1)), 1)
+    if table.has_labels:
+        return _effect_on_labels(results, method, table, repeats)
     M = results.confusion_matrix(method, table.name).to_numpy() / repeats
     mean = " on average" if repeats > 1 else ""
     if table.n_classes == 2:
@@ -211,6 +215,24 @@ def describe_effect(results: Results, method: str, data: str | None) -> str:
                 f"{right[weakest]:,.0f} of {totals[weakest]:,.0f}"
             )
     return text + _constraint(results, method, table.name)
+
+
+def _effect_on_labels(results: Results, method: str, table: Table, repeats: int) -> str:
+    counts = results.label_counts(method, table.name) / repeats
+    tp, fp, fn = (float(counts[name].sum()) for name in ("tp", "fp", "fn"))
+    mean = " on average" if repeats > 1 else ""
+    alarms = "1 false alarm" if round(fp) == 1 else f"{fp:,.0f} false alarms"
+    text = (
+        f"Of {fn + tp:,.0f} labels on {len(table.y):,} held-out samples it finds "
+        f"{tp:,.0f}{mean}, with {alarms}"
+    )
+    report = results.class_report(method, table.name)
+    worst = report["f1"].idxmin()
+    own = counts.loc[worst]
+    return (
+        f"{text}; it is weakest on {worst}, of which it finds {own['tp']:,.0f} of "
+        f"{own['tp'] + own['fn']:,.0f}, with {own['fp']:,.0f} false alarms"
+    )
 
 
 def _constraint(results: Results, method: str, data: str) -> str:

@@ -116,7 +116,9 @@ def test_links_lead_to_sections_and_headings_say_what_they_mean(page):
 
 def test_a_dark_figure_is_the_light_one_in_other_colours(found):
     comparison, name = found, "data"
-    for draw, _ in (figures(2)[key] for key in ("scores", "roc", "confusion")):
+    for draw, _ in (
+        figures(found.tables[0])[key] for key in ("scores", "roc", "confusion")
+    ):
         light, dark = (as_svg(draw(comparison, name, t)) for t in (LIGHT, DARK))
         # Names of shapes are digests, of their colours too.
         colours = [COLOUR.findall(svg) for svg in (recolour(light, LIGHT, DARK), dark)]

@@ -105,11 +105,16 @@ class PerfectScore(ResultCheck):
     def find(self, results: Results, table: Table) -> str | None:
         """Whether the leader makes no error at all."""
         leader = _leader(results, table)
-        M = results.confusion_matrix(leader, table.name).to_numpy()
-        if M.sum() != M.trace():
+        if table.has_labels:
+            counts = results.label_counts(leader, table.name)
+            n, errors = len(table.y), int(counts[["fp", "fn"]].to_numpy().sum())
+        else:
+            M = results.confusion_matrix(leader, table.name).to_numpy()
+            n, errors = int(M.sum()), int(M.sum() - M.trace())
+        if errors:
             return None
         return (
-            f"{get_method(leader).title} makes no error on {M.sum():,} held-out "
+            f"{get_method(leader).title} makes no error on {n:,} held-out "
             "samples, which is rare; look for a column that is known only after the "
             "outcome, and for duplicates."
         )
@@ -124,6 +129,8 @@ class OneClassOnly(ResultCheck):
         """Folds in which the leader predicts a single class."""
         leader = _leader(results, table)
         folds = _folds(results, table, leader)
+        if table.has_labels:
+            raise NotApplicable("the target has several labels")
         shape = table.n_classes, table.n_classes
         predicted = [np.reshape(fold.counts, shape).sum(axis=0) for fold in folds]
         single = [counts for counts in predicted if np.count_nonzero(counts) == 1]

@@ -84,6 +84,8 @@ class LabelOrder(TableCheck):
         """Runs of equal labels, fewer than a random order would have."""
         if table.time is not None or table.groups is not None:
             raise NotApplicable("the folds respect time or groups")
+        if table.has_labels:
+            raise NotApplicable("the target has several labels")
         n, p = len(table.y), table.class_counts / len(table.y)
         if n < 50:
             raise NotApplicable("there are fewer than 50 samples")

@@ -80,10 +80,15 @@ def _compare(options: argparse.Namespace) -> None:
         rope=options.rope,
     )  # fmt: skip
     tables = _read_tables(options)
-    if options.cost and any(table.n_classes > 2 for table in tables):
+    if options.cost and not all(table.is_binary for table in tables):
         raise TableError(
             "--cost is for two classes; name the positive one with --positive, and the "
             "others are negative."
+        )
+    if options.save and any(table.has_labels for table in tables):
+        raise TableError(
+            "--save is for classes; of several labels use found.best_estimator() in "
+            "Python, or save a model of each label."
         )
     _describe(tables, options.folds)
     output = options.output or RESULTS / folder_name([t.name for t in tables])

@@ -117,7 +117,11 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="files (.csv, .tsv, .xlsx, .jsonl, .parquet, .feather, .npz), or "
         "openml:<name or id>; none: built-in",
     )  # fmt: skip
-    add("--target", help="the column to predict")
+    add(
+        "--target",
+        help="the column to predict; comma-separated columns of 0 and 1 for several "
+        "labels of a sample",
+    )
     add(
         "--positive",
         help="label of the positive class, against all others (the rarer of two)",

@@ -53,6 +53,8 @@ def to_skore(
             "Reports of skore need skore: pip install 'sk_anyloss[skore]'"
         ) from error
     table = results.table_of(data)
+    if table.has_labels:
+        raise TableError("skore has no reports on targets of several labels.")
     for option in ("groups", "time", "weight"):
         if getattr(table, option) is not None:
             raise TableError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
@@ -14,6 +16,7 @@ from sk_anyloss.compare.folds.splits import (
     have_classes,
 )
 from sk_anyloss.compare.tables.table import Table
+from sk_anyloss.training.data.strata import strata
 
 __all__ = ["describe_folds", "make_splits"]
 
@@ -55,7 +58,12 @@ def make_splits(table: Table, folds: int, repeats: int = 1, seed: int = 0) -> Sp
             splits += shuffled_group_folds(folds, table.y, groups, seed + repeat)
             continue
         splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
-        splits += list(splitter.split(np.zeros(len(table.y)), table.y))
+        with warnings.catch_warnings():
+            # The rarest label of a sample may be the rarest one of few.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits += list(splitter.split(np.zeros(len(table.y)), strata(table.y)))
+    if table.has_labels:
+        return splits
     if not have_classes(splits, table.y):
         raise TableError(
             f"A fold of {table.name} {_lacks(table)}, since the groups cannot be "
@@ -70,6 +78,12 @@ def _check_class_sizes(table: Table, folds: int) -> None:
     smallest = int(counts.min())
     if folds <= smallest:
         return
+    if table.has_labels:
+        raise TableError(
+            f"{folds} folds need at least {folds} samples with each label, and "
+            f"{quote_some([table.classes[int(counts.argmin())]])} is on {smallest}; "
+            f"use --folds {max(smallest, 2)} or fewer, or leave it out."
+        )
     need = (
         f"{folds} folds need at least {folds} samples of each class, and {table.name}"
     )
@@ -151,6 +165,8 @@ def describe_folds(table: Table) -> str:
     """
     if table.time is not None:
         return "forward in time"
+    if table.has_labels:
+        return "stratified by the rarest label of a sample, shuffled"
     if table.groups is not None:
         return "stratified, of whole groups, shuffled"
     return "stratified, shuffled"

@@ -80,6 +80,11 @@ def save(
             "A model is fitted on one data set; compare on one to save it."
         )
     (table,) = comparison.tables
+    if table.has_labels:
+        raise TableError(
+            "A model of several labels has no model file; fit it in Python by "
+            "best_estimator() and store it with joblib."
+        )
     method = comparison.chosen_method(method)
     seed = int(comparison.settings.get("seed", 0))
     calibration = calibration_of(comparison, method) if calibrate else {}

@@ -1,4 +1,4 @@
-"""The classes of a table in the report: which are shown, and what each is taken for."""
+"""The classes or labels of a table in the report, and what each is taken for."""
 
 from __future__ import annotations
 
@@ -45,29 +45,32 @@ def shown_classes(table: Table) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassSection:
-    """What a report says about the classes of a data set.
+    """What a report says about the classes or labels of a data set.
 
     Parameters
     ----------
     method : str
         Title of the method.
+    kind : {'Classes', 'Labels'}
+        What they are.
     report : DataFrame
-        One row per class that is shown: ``precision``, ``recall``, ``f1``, ``support``,
-        and ``mistaken`` with the class that it is most often mistaken for.
-    matrix : DataFrame
-        The confusion matrix of these classes, summed over the folds.
+        One row for each that is shown: ``precision``, ``recall``, ``f1``, ``support``,
+        and ``mistaken`` with the class that a class is most often mistaken for.
+    matrix : DataFrame or None
+        The confusion matrix of these classes, summed over the folds; None for labels.
     note : str
         Which classes are shown, if not all of them; else empty.
     """
 
     method: str
+    kind: str
     report: pd.DataFrame
-    matrix: pd.DataFrame
+    matrix: pd.DataFrame | None
     note: str
 
 
 def class_section(results: Results, data: str) -> ClassSection | None:
-    """Precision, recall and F1 of each class by the recommended method.
+    """Precision, recall and F1 of each class or label by the recommended method.
 
     Parameters
     ----------
@@ -82,19 +85,25 @@ def class_section(results: Results, data: str) -> ClassSection | None:
         None for two classes, whose scores the ranking has, and if every method failed.
     """
     table = results.table_of(data)
-    if table.n_classes == 2 or results.best_method(data) is None:
+    if table.is_binary or results.best_method(data) is None:
         return None
     method = results.chosen_method(None, data)
     shown = shown_classes(table)
-    matrix = results.confusion_matrix(method, data)
-    report = results.class_report(method, data)
-    errors = matrix.to_numpy() * (1 - np.eye(len(matrix), dtype=int))
-    report["mistaken"] = [
-        f"{table.classes[row.argmax()]} ({row.max():,})" if row.any() else ""
-        for row in errors
-    ]
+    report, matrix = results.class_report(method, data), None
+    kind = "Labels" if table.has_labels else "Classes"
+    if not table.has_labels:
+        matrix = results.confusion_matrix(method, data)
+        errors = matrix.to_numpy() * (1 - np.eye(len(matrix), dtype=int))
+        report["mistaken"] = [
+            f"{table.classes[row.argmax()]} ({row.max():,})" if row.any() else ""
+            for row in errors
+        ]
+        matrix = matrix.iloc[shown, shown]
     note = ""
     if len(shown) < table.n_classes:
-        note = f"The {len(shown)} most frequent of {table.n_classes} classes are shown."
+        note = (
+            f"The {len(shown)} most frequent of {table.n_classes} {kind.lower()} are "
+            "shown."
+        )
     title = str(results.ranking(data).loc[method, "title"])
-    return ClassSection(title, report.iloc[shown], matrix.iloc[shown, shown], note)
+    return ClassSection(title, kind, report.iloc[shown], matrix, note)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sk_anyloss.compare.results.results import Results
+    from sk_anyloss.compare.tables.table import Table
 
 __all__ = ["EXPLAINED", "figures", "plot_scores"]
 
@@ -223,13 +224,13 @@ EXPLAINED: dict[str, tuple[Plot, str]] = {
 }
 
 
-def figures(n_classes: int) -> dict[str, tuple[Plot, str]]:
+def figures(table: Table) -> dict[str, tuple[Plot, str]]:
     """The figures of a data set.
 
     Parameters
     ----------
-    n_classes : int
-        Its number of classes.
+    table : Table
+        The data set: of two or more classes, or of several labels.
 
     Returns
     -------
@@ -238,16 +239,15 @@ def figures(n_classes: int) -> dict[str, tuple[Plot, str]]:
 
     Examples
     --------
+    >>> from sk_anyloss.compare import built_in
     >>> from sk_anyloss.compare.report.pictures import figures
-    >>> list(figures(2)), list(figures(3))
-    (['scores', 'precision_recall', 'roc', 'calibration', 'confusion', 'time'],
-     ['confusion', 'scores', 'time'])
+    >>> list(figures(built_in()))
+    ['scores', 'precision_recall', 'roc', 'calibration', 'confusion', 'time']
     """
-    if n_classes == 2:
+    if table.is_binary:
         return FIGURES
+    general = {name: FIGURES[name] for name in ("scores", "time")}
+    if table.has_labels:
+        return general
     caption = "Confusion matrix of the recommended method over all folds"
-    return {
-        "confusion": (plot_confusion, caption),
-        "scores": FIGURES["scores"],
-        "time": FIGURES["time"],
-    }
+    return {"confusion": (plot_confusion, caption), **general}

@@ -194,19 +194,23 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def _format_classes(section: ClassSection) -> list[str]:
-    """Scores of each class, and the confusion matrix where it fits the terminal."""
+    """Scores of each class or label, and the confusion matrix where it fits."""
     labels = [_short(label) for label in section.report.index]
     width = max(map(len, labels))
     widths = [11, 8, 8, 9]
     heads = ["precision", "recall", "F1", "support"]
-    lines = [f"Classes, by {section.method} over all folds. {section.note}".rstrip()]
-    lines += ["", " " * (width + 2) + _align(heads, widths) + "  mistaken for"]
+    title = f"{section.kind}, by {section.method} over all folds."
+    last = "" if section.matrix is None else "  mistaken for"
+    lines = [f"{title} {section.note}".rstrip()]
+    lines += ["", " " * (width + 2) + _align(heads, widths) + last]
     rows = section.report.to_dict("records")
     for label, row in zip(labels, rows, strict=True):
         cells = [f"{row[name]:.3f}" for name in ("precision", "recall", "f1")]
         cells.append(f"{row['support']:,}")
-        mistaken = _short(row["mistaken"])
+        mistaken = _short(row.get("mistaken", ""))
         lines.append(f"  {label:<{width}}{_align(cells, widths)}  {mistaken}".rstrip())
+    if section.matrix is None:
+        return lines
     counts = section.matrix.to_numpy()
     columns = [_short(label, MAX_COLUMN) for label in section.matrix.columns]
     one = max(len(f"{counts.max():,}"), *map(len, columns)) + 2

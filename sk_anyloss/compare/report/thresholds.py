@@ -83,9 +83,11 @@ def threshold_table(
     [36, 0]
     """
     source = results.table_of(data)
-    if source.n_classes != 2:
+    if not source.is_binary:
+        kind = "labels" if source.has_labels else "classes"
         raise ValueError(
-            f"{source.name} has {source.n_classes} classes; a threshold is for two."
+            f"{source.name} has {source.n_classes} {kind}; a threshold is for two "
+            "classes."
         )
     method = results.chosen_method(method, source.name)
     own = [
@@ -148,7 +150,7 @@ def html_thresholds(comparison: Results, data: str) -> str:
         HTML; empty for more than two classes, and without held-out scores.
     """
     source, found = comparison.table_of(data), comparison.recommendation(data)
-    if source.n_classes != 2 or found is None:
+    if not source.is_binary or found is None:
         return ""
     table = threshold_table(comparison, found.method, data)
     if table.empty:

@@ -20,7 +20,7 @@ from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.metrics.multiclass.averages import one_against_rest
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix
 
-__all__ = ["ALSO", "ALSO_MULTICLASS", "CURVES", "Scores"]
+__all__ = ["ALSO", "ALSO_LABELS", "ALSO_MULTICLASS", "CURVES", "Scores"]
 
 #: Metrics that are reported besides the one that methods are compared by.
 ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
@@ -28,6 +28,8 @@ ALSO = ("f1", "gmean", "balanced_accuracy", "mcc", "precision", "recall")
 CURVES = ("roc_auc", "average_precision")
 #: With more than two classes, where the balanced accuracy is the macro recall.
 ALSO_MULTICLASS = ("f1", "balanced_accuracy", "gmean", "mcc", "accuracy", "precision")
+#: With several labels.
+ALSO_LABELS = ("f1", "f1_micro", "f1_weighted", "gmean", "mcc", "precision", "recall")
 #: Names of the cells of the confusion matrix of two classes, row by row.
 CELLS = ("tn", "fp", "fn", "tp")
 
@@ -96,13 +98,13 @@ class Scores(Fits):
     @property
     def _cells(self) -> tuple[str, ...]:
         """Columns for the confusion matrix, if any table has two classes."""
-        return CELLS if any(table.n_classes == 2 for table in self.tables) else ()
+        return CELLS if any(table.is_binary for table in self.tables) else ()
 
     def _score(self, fold: Fold, metric: str | Metric) -> float:
         """From the counts of a fold or, for a metric over thresholds, its scores."""
         table = self.table_of(fold.data)
         if (
-            table.n_classes > 2
+            not table.is_binary
             or is_for_matrix(metric)
             or not isinstance(get_metric(metric), Curve)
         ):
@@ -135,6 +137,11 @@ class Scores(Fits):
         (3, 3)
         """
         table = self.table_of(data)
+        if table.has_labels:
+            raise ValueError(
+                f"{table.name} has several labels, and no confusion matrix of all of "
+                "them; class_report has the scores of each."
+            )
         M = np.zeros((table.n_classes, table.n_classes), dtype=int)
         for fold in self.folds:
             if (fold.data, fold.method) == (table.name, method) and not fold.failed:
@@ -143,8 +150,40 @@ class Scores(Fits):
         matrix = pd.DataFrame(M, labels.rename("true"), labels.rename("predicted"))
         return matrix
 
+    def label_counts(self, method: str, data: str | None = None) -> pd.DataFrame:
+        """Decisions of a method on each of several labels, summed over the folds.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        data : str, default=None
+            Name of a data set of several labels; may be omitted if there is only one.
+
+        Returns
+        -------
+        counts : DataFrame of shape (Q, 4)
+            ``tn``, ``fp``, ``fn`` and ``tp`` of each label.
+
+        Examples
+        --------
+        >>> from sk_anyloss.compare import compare
+        >>> X = [[0.0], [1.0], [2.0], [3.0]] * 10
+        >>> y = [[0, 1], [0, 1], [1, 1], [1, 0]] * 10
+        >>> found = compare(X, y, methods=["logistic"], folds=2)
+        >>> found.label_counts("logistic").sum(axis=1).tolist()
+        [40, 40]
+        """
+        table = self.table_of(data)
+        counts = np.zeros((table.n_classes, len(CELLS)), dtype=int)
+        for fold in self.folds:
+            if (fold.data, fold.method) == (table.name, method) and not fold.failed:
+                counts += np.array(fold.counts, dtype=int).reshape(counts.shape)
+        index = pd.Index(list(table.classes), dtype=object, name="label")
+        return pd.DataFrame(counts, index, list(CELLS))
+
     def class_report(self, method: str, data: str | None = None) -> pd.DataFrame:
-        """Precision, recall and F1 of each class, from the summed confusion matrix.
+        """Precision, recall and F1 of each class or label, from counts of all folds.
 
         Parameters
         ----------
@@ -156,8 +195,8 @@ class Scores(Fits):
         Returns
         -------
         report : DataFrame
-            One row per class, with ``precision``, ``recall``, ``f1`` and ``support``,
-            the number of predictions for samples of the class over all folds.
+            One row per class or label, with ``precision``, ``recall``, ``f1`` and
+            ``support``, the number of predictions for its samples over all folds.
 
         Examples
         --------
@@ -168,15 +207,19 @@ class Scores(Fits):
         >>> found.class_report("logistic")["support"].tolist()
         [59, 71, 48]
         """
-        matrix = self.confusion_matrix(method, data)
-        M = matrix.to_numpy(float)
-        counts = one_against_rest(M)
+        if self.table_of(data).has_labels:
+            found = self.label_counts(method, data)
+            index, counts = found.index, tuple(found.to_numpy(float).T)
+        else:
+            matrix = self.confusion_matrix(method, data)
+            index, counts = matrix.index, one_against_rest(matrix.to_numpy(float))
         report = {
             name: np.asarray(get_metric(name)(*counts), dtype=float)
             for name in ("precision", "recall", "f1")
         }
-        support = M.sum(axis=1).astype(int)
-        return pd.DataFrame({**report, "support": support}, matrix.index)
+        _, _, fn, tp = counts
+        support = np.asarray(fn + tp).astype(int)
+        return pd.DataFrame({**report, "support": support}, index)
 
     def best_method(self, data: str | None = None) -> str | None:
         """The method with the best mean on a data set.

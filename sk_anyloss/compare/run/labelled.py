@@ -27,7 +27,7 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         A pipeline from encoder to classifier, for classes 0, 1, ..., C - 1.
     classes : sequence of labels
         The classes in the order of these codes: the negative and the positive one, or
-        more than two.
+        more than two; or the names of several labels.
     columns : sequence of str, default=None
         Names of the features; the columns of a DataFrame are selected by them.
     is_fitted : bool, default=False
@@ -112,12 +112,14 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            Labels.
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels; 0 or 1 for each of several labels.
         """
         model, samples = self._fitted(), self._select(X)
         with named_categories(model, samples):
             codes = np.asarray(model.predict(samples), dtype=int)
+        if codes.ndim == 2:
+            return codes
         return np.array(self.classes_[codes].tolist())
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> np.ndarray:

@@ -9,7 +9,6 @@ from contextlib import suppress
 import numpy as np
 from imblearn.pipeline import Pipeline
 from sklearn.base import BaseEstimator
-from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.compare.folds.tuning import (
@@ -17,8 +16,8 @@ from sk_anyloss.compare.folds.tuning import (
     inner_groups,
     set_inner_folds,
 )
-from sk_anyloss.compare.methods.registry import get_method
-from sk_anyloss.compare.metrics import encode_metric
+from sk_anyloss.compare.methods.labels import build_method
+from sk_anyloss.compare.metrics import count_decisions, encode_metric
 from sk_anyloss.compare.run.encoded import encode_fold, make_preprocessor
 from sk_anyloss.compare.run.store import Fold
 from sk_anyloss.compare.tables.table import Features, Table, needs_encoder, to_numbers
@@ -56,7 +55,7 @@ def make_model(
     ['imputer', 'classifier']
     """
     steps = list(make_preprocessor(X, seed).steps)
-    steps.append(("classifier", get_method(method).build(metric, seed)))
+    steps.append(("classifier", build_method(method, metric, seed)))
     return Pipeline(steps)
 
 
@@ -140,8 +139,8 @@ def fit_fold(
     ----------
     X : DataFrame or ndarray of shape (n_samples, n_features)
         All samples.
-    y : ndarray of shape (n_samples,)
-        Their labels, 0, 1, ..., C - 1.
+    y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+        Their classes, 0, 1, ..., C - 1, or labels, 0 or 1.
     name, method : str
         Names of the data set and of the method.
     model : estimator
@@ -163,7 +162,14 @@ def fit_fold(
     fold : Fold
         The predictions; a failure is recorded in it, not raised.
     """
-    n_classes = int(y.max()) + 1
+    n_classes = 0 if y.ndim == 2 else int(y.max()) + 1
+
+    def count(
+        rows: np.ndarray, predicted: np.ndarray, weight: np.ndarray | None = None
+    ) -> list[float]:
+        own = None if weight is None else weight[rows]
+        return count_decisions(y[rows], predicted, n_classes, own)
+
     start = time.perf_counter()
     try:
         # One thread, for results that are bitwise reproducible on any machine.
@@ -184,40 +190,29 @@ def fit_fold(
                 order = np.random.default_rng(fold).permutation(len(train))
                 some = order[: len(test)]
                 refitted = classifier.predict(encoded.train[some])
-                train_counts = _counts(y, train[some], refitted, n_classes, weight)
+                train_counts = count(train[some], refitted, weight)
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why = f"{type(error).__name__}: {lines[0]}"[:300]
         return Fold(name, method, fold, time.perf_counter() - start, failed=why)
-    counts = [int(n) for n in _counts(y, test, predicted, n_classes)]
+    counts = [int(n) for n in count(test, predicted)]
     weights = []
     if weight is not None:
-        weights = _counts(y, test, predicted, n_classes, weight)
+        weights = count(test, predicted, weight)
     return Fold(
         name, method, fold, seconds, counts, test, scores,
         train_counts=train_counts, weights=weights,
     )  # fmt: skip
 
 
-def _counts(
-    y: np.ndarray,
-    rows: np.ndarray,
-    predicted: np.ndarray,
-    n_classes: int,
-    weight: np.ndarray | None = None,
-) -> list[float]:
-    """The confusion matrix of some samples row by row, or that of their weights."""
-    own = None if weight is None else weight[rows]
-    M = confusion_matrix(y[rows], predicted, labels=range(n_classes), sample_weight=own)
-    return [float(n) for n in M.ravel()]
-
-
 def _scores(model: BaseEstimator, X: Features, n_classes: int) -> np.ndarray:
-    """Scores of the positive class, or a column of them for each of several classes."""
+    """Scores of the positive class, or a column for each of more classes or labels."""
     if hasattr(model, "predict_proba"):
         scores = np.asarray(model.predict_proba(X), dtype=float)
         if n_classes == 2:
             return scores[:, 1]
+        if n_classes == 0:
+            return scores
         every = np.zeros((len(scores), n_classes))
         # A resampler may have removed all samples of a class.
         every[:, np.asarray(model.classes_, dtype=int)] = scores

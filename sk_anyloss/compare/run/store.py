@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -39,12 +38,12 @@ class Fold:
         Duration of the fit.
     counts : list of int
         The confusion matrix on the test samples row by row, true classes in rows:
-        ``tn, fp, fn, tp`` for two classes.
+        ``tn, fp, fn, tp`` for two classes, and for each of several labels.
     rows : ndarray of int
         Indices of the test samples.
     scores : ndarray of float
         Their scores; the higher, the more likely positive. With more than two classes
-        of shape (n_samples, C), a column for each class.
+        or several labels of shape (n_samples, C), a column for each.
     failed : str
         Why there are no predictions; empty if there are.
     train_counts : list of float
@@ -281,12 +280,14 @@ def _check_fold(
     if found.failed:
         return
     dtypes = found.scores.dtype.kind == "f" and found.rows.dtype.kind in "iu"
-    n_classes = math.isqrt(len(found.counts))
-    n_scores = found.rows.shape if n_classes == 2 else (*found.rows.shape, n_classes)
-    shapes = found.rows.ndim == 1 and found.scores.shape == n_scores
-    counts = n_classes >= 2 and n_classes**2 == len(found.counts)
-    counts = counts and sum(found.counts) == len(found.rows)
-    counts = counts and len(found.weights) in (0, len(found.counts))
+    n, n_counts = len(found.rows), len(found.counts)
+    n_scores = 2 if found.scores.ndim == 1 else found.scores.shape[-1]
+    # The matrix of all classes has each sample once, those of labels once a label.
+    of_classes = n_counts == n_scores**2 >= 4 and sum(found.counts) == n
+    of_labels = n_counts == 4 * n_scores and sum(found.counts) == n * n_scores
+    of_labels = of_labels and found.scores.ndim == 2
+    shapes = found.rows.ndim == 1 and found.scores.shape in ((n,), (n, n_scores))
+    counts = (of_classes or of_labels) and len(found.weights) in (0, n_counts)
     if not (dtypes and shapes and counts and min(found.counts) >= 0):
         raise _InvalidFoldError("its arrays are inconsistent")
     if rows is not None and not np.array_equal(found.rows, rows):

@@ -12,6 +12,7 @@ from scipy.sparse import issparse, spmatrix
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.columns import check_columns, convert_columns
 from sk_anyloss.compare.tables.delimited import free_memory
+from sk_anyloss.compare.tables.indicator import as_indicator
 from sk_anyloss.compare.tables.labels import (
     Label,
     as_labels,
@@ -52,8 +53,8 @@ def make_table(
     ----------
     X : {DataFrame, array-like, sparse matrix} of shape (n_samples, n_features)
         The features.
-    y : array-like of shape (n_samples,)
-        The labels.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        The classes; or a column of 0 and 1 for each of several labels.
     positive : label, default=None
         Label of the positive class, against all others; by default the rarer of two,
         and none of more than two.
@@ -93,7 +94,11 @@ def make_table(
     notes: list[str] = []
     frame = _to_frame(X, notes)
     _check_same_order(X, y, "y")
-    labels = as_labels(y)
+    indicator = as_indicator(y)
+    if indicator is not None:
+        _check_options_of_labels(positive, groups, time, weight)
+    # A sample that lacks a value for one of several labels has no target.
+    labels = as_labels(y if indicator is None else indicator.sum(axis=1, skipna=False))
     if len(labels) != len(frame):
         raise TableError(f"There are {len(frame)} rows, but {len(labels)} labels.")
     codes: np.ndarray | None = None
@@ -117,6 +122,7 @@ def make_table(
     missing = find_missing_labels(labels, allow_missing_labels, notes)
     if missing.any():
         frame, labels = frame[~missing].reset_index(drop=True), labels[~missing]
+        indicator = None if indicator is None else indicator[~missing]
         codes = None if codes is None else codes[~missing]
         times = None if times is None else times[~missing]
         weights = None if weights is None else weights[~missing]
@@ -128,7 +134,11 @@ def make_table(
         weights = None if weights is None else weights[order]
         notes.append(note)
     notes += weight_notes
-    target, classes = encode_labels(labels, positive, notes)
+    classes: Sequence[Label]
+    if indicator is None:
+        target, classes = encode_labels(labels, positive, notes)
+    else:
+        target, classes = indicator.to_numpy(int), list(indicator.columns)
     check_kept(keep, drop, frame.columns)
     frame = drop_columns(frame, drop, notes)
     frame, converted = convert_columns(frame, separator)
@@ -152,6 +162,20 @@ def make_table(
         int(missing.sum()),
         weights,
     )
+
+
+def _check_options_of_labels(positive: object, *others: object) -> None:
+    """Refuse what a target of several labels cannot be compared with."""
+    if positive is not None:
+        raise TableError(
+            "--positive names one of several classes; of a target of several labels "
+            "each has 1 for positive."
+        )
+    if any(other is not None for other in others):
+        raise TableError(
+            "Several labels are not compared with --groups, --time or --weight; "
+            "compare each label by itself with them."
+        )
 
 
 def _to_frame(X: ArrayLike, notes: list[str]) -> pd.DataFrame:

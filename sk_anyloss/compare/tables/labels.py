@@ -55,9 +55,8 @@ def as_labels(y: ArrayLike) -> pd.Series:
         values = values.ravel()
     if values.ndim != 1:
         raise TableError(
-            f"y must have one label a sample, got shape {values.shape}; of several "
-            "labels, compare each column by itself. AnyLossClassifier, "
-            "AnyLossClassifierCV and TunedDecisionClassifier take them together."
+            f"y must have one label a sample, or a column of 0 and 1 for each of "
+            f"several labels, got shape {values.shape}."
         )
     return pd.Series(values, dtype=object)
 

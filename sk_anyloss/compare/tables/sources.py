@@ -85,7 +85,8 @@ def read_table(
         ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``, ``.feather`` or ``.npz`` (with
         ``X`` and ``y``), or ``'openml:<name or id>'``.
     target : str, default=None
-        The column to predict. Not needed for ``.npz`` and OpenML.
+        The column to predict, or comma-separated columns of 0 and 1 of several labels.
+        Not needed for ``.npz`` and OpenML.
     positive : str, default=None
         Label of the positive class, against all others; by default the rarer of two,
         and none of more than two.
@@ -135,7 +136,8 @@ def read_table(
         table.source, table.target = text, str(getattr(y, "name", "") or "")
         return table
     path = Path(source)
-    names = [name for name in (target, groups) if name]
+    # Of several labels, each is one of the names between commas.
+    names = [name for name in (target, groups, *str(target).split(",")) if name]
     content = read_file(path, names, encoding)
     frame = content.frame
     frame.columns = frame.columns.map(str)
@@ -146,21 +148,30 @@ def read_table(
             "Name the column to predict with --target; there are "
             f"{quote_some(frame.columns)}."
         )
-    if target not in frame.columns:
-        raise missing_column(target, frame.columns, f"in {text!r}")
-    if target in columns_to_drop(drop, frame.columns):
-        raise TableError(f"--drop names {target!r}, which is the target.")
+    targets = columns_to_drop(target, frame.columns)
     options_of = {"--groups": groups, "--time": time, "--weight": weight}
-    for option, column in options_of.items():
-        if column == target:
-            raise TableError(f"{option} names {target!r}, which is the target.")
-    y = frame.pop(target)
+    for column in targets:
+        if column not in frame.columns:
+            raise missing_column(column, frame.columns, f"in {text!r}")
+        if column in columns_to_drop(drop, frame.columns):
+            raise TableError(f"--drop names {column!r}, which is the target.")
+        for option, other in options_of.items():
+            if other == column:
+                raise TableError(f"{option} names {column!r}, which is the target.")
+    y = frame[targets]
+    frame = frame.drop(columns=targets)
     # The name of a file may be bytes that are not valid text.
     name = path.stem.encode(errors="replace").decode()
     table = make_table(
-        frame, y, positive, groups, name, separator=content.separator, **options
+        frame,
+        y if len(targets) > 1 else y[targets[0]],
+        positive,
+        groups,
+        name,
+        separator=content.separator,
+        **options,
     )
-    table.source, table.target = text, target
+    table.source, table.target = text, ", ".join(targets)
     table.notes[:0] = content.notes
     features = as_frame(table.X)
     if path.suffix.lower() == ".npz" and all(map(_is_numeric, features.dtypes)):

@@ -31,10 +31,12 @@ class Table:
         Name of the data set.
     X : DataFrame or ndarray of shape (n_samples, n_features)
         The features.
-    y : ndarray of int of shape (n_samples,)
-        The place of each sample's class in ``classes``.
+    y : ndarray of int of shape (n_samples,) or (n_samples, n_labels)
+        The place of each sample's class in ``classes``; of several labels a column of
+        0 and 1 for each.
     classes : sequence of labels
-        The negative and the positive class, or more than two in ascending order.
+        The negative and the positive class, or more than two in ascending order; the
+        names of several labels.
     groups : ndarray of shape (n_samples,) or None
         Group of each sample; a group is never split between folds.
     notes : list of str
@@ -74,22 +76,34 @@ class Table:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of classes or labels."""
         return len(self.classes)
 
     @property
+    def has_labels(self) -> bool:
+        """Whether a sample may have any number of several labels."""
+        return self.y.ndim == 2
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether each sample is of one of two classes."""
+        return not self.has_labels and self.n_classes == 2
+
+    @property
     def positive(self) -> Label | None:
-        """The positive one of two classes; None for more than two."""
-        return self.classes[1] if self.n_classes == 2 else None
+        """The positive one of two classes; else None."""
+        return self.classes[1] if self.is_binary else None
 
     @property
     def negative(self) -> Label | None:
-        """The negative one of two classes; None for more than two."""
-        return self.classes[0] if self.n_classes == 2 else None
+        """The negative one of two classes; else None."""
+        return self.classes[0] if self.is_binary else None
 
     @property
     def class_counts(self) -> np.ndarray:
-        """Number of samples of each class."""
+        """Number of samples of each class, or with each label."""
+        if self.has_labels:
+            return np.asarray(self.y.sum(axis=0))
         return np.bincount(self.y, minlength=self.n_classes)
 
     def fingerprint(self) -> str:
@@ -98,7 +112,7 @@ class Table:
         frame = as_frame(self.X)
         digest.update(repr([*map(str, frame.columns), frame.shape]).encode())
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().data)
-        dtype = np.int8 if self.n_classes == 2 else np.int16
+        dtype = np.int8 if self.is_binary or self.has_labels else np.int16
         digest.update(self.y.astype(dtype).tobytes())
         if self.groups is not None:
             digest.update(pd.util.hash_array(np.asarray(self.groups, dtype=object)))
@@ -125,7 +139,7 @@ class Table:
             "weights": "" if self.weight is None else f"sum {self.weight.sum():,.6g}",
             "target": self.target,
             "positive label": "" if self.positive is None else str(self.positive),
-            "classes": ", ".join(classes) + more,
+            "labels" if self.has_labels else "classes": ", ".join(classes) + more,
             "samples": f"{len(self.y):,}",
             "columns": f"{self.X.shape[1]:,}",
             "fingerprint": self.fingerprint(),
@@ -144,9 +158,14 @@ class Table:
         n, n_columns = len(self.y), self.X.shape[1]
         size = f"{self.name}: {n:,} rows, {n_columns:,} columns"
         counts = self.class_counts
-        if self.n_classes == 2:
+        if self.is_binary:
             proportion = f"{counts[1] / n:.1%}".replace("%", " %")
             return f"{size}, {counts[1]:,} ({proportion}) are {self.positive}"
+        if self.has_labels:
+            return (
+                f"{size}, {self.n_classes} labels on {counts.min():,} to "
+                f"{counts.max():,} rows, {counts.sum() / n:.1f} on a row"
+            )
         return (
             f"{size}, {self.n_classes} classes of {counts.min():,} to "
             f"{counts.max():,} rows"

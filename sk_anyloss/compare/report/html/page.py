@@ -140,7 +140,7 @@ def _navigation(comparison: Results) -> str:
     names = [table.name for table in comparison.tables]
     if len(names) == 1:
         links = [(anchor_of(names[0], key), title) for key, title in PARTS.items()]
-        if comparison.tables[0].n_classes > 2:
+        if not comparison.tables[0].is_binary:
             links = [link for link in links if link[1] != PARTS["thresholds"]]
     else:
         links = [(anchor_of(name), name) for name in names]
@@ -167,7 +167,7 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
     drawn = {}
     if comparison.scores(name).notna().any(axis=None):
         extra = EXPLAINED if name in comparison.explanations else {}
-        drawn = {**figures(table.n_classes), **extra}
+        drawn = {**figures(table), **extra}
     explained = comparison.explanations.get(name)
     sentence = f"<p>{html.escape(str(explained))}</p>" if explained else ""
     pictures = [

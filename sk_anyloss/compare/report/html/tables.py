@@ -135,7 +135,7 @@ def html_verdicts(comparison: Results, data: str | None) -> str:
 
 
 def html_classes(comparison: Results, data: str) -> str:
-    """Scores of each class by the recommended method, for more than two classes.
+    """Scores of each class or label by the recommended method.
 
     Parameters
     ----------
@@ -147,13 +147,15 @@ def html_classes(comparison: Results, data: str) -> str:
     Returns
     -------
     part : str
-        HTML, in which all names are escaped; empty for two classes.
+        HTML, in which all names are escaped; empty for a target of two classes.
     """
     section = class_section(comparison, data)
     if section is None:
         return ""
-    title = f"Classes, by {section.method} over all folds"
-    heads = ["", "class", "precision", "recall", "F1", "support", "mistaken for"]
+    title = f"{section.kind}, by {section.method} over all folds"
+    one = "label" if section.matrix is None else "class"
+    heads = ["", one, "precision", "recall", "F1", "support"]
+    heads += [] if section.matrix is None else ["mistaken for"]
     rows = []
     for place, (label, row) in enumerate(section.report.iterrows(), 1):
         numbers = [float(row[name]) for name in ("precision", "recall", "f1")]
@@ -161,9 +163,10 @@ def html_classes(comparison: Results, data: str) -> str:
             cell(str(place), place),
             f'<th scope="row">{html.escape(str(label))}</th>',
             *(cell(_number(number), number) for number in numbers),
-            cell(f"{row['support']:,}", row["support"]),
-            f"<td>{html.escape(row['mistaken'])}</td>",
+            cell(f"{row['support']:,.0f}", row["support"]),
         ]
+        if section.matrix is not None:
+            cells.append(f"<td>{html.escape(row['mistaken'])}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
     note = f"<p>{html.escape(section.note)}</p>" if section.note else ""
     return f"<h3>{html.escape(title)}</h3>{note}{sortable(heads, rows)}"
