@@ -15,7 +15,7 @@ READING_ORDER = [
     "quick_start", "choosing_the_metric", "cost_matrix", "precision_at_recall",
     "own_metric", "several_classes", "several_labels", "sample_weights",
     "tabular_pipeline", "search", "compare_resamplers", "reading_the_verdict",
-    "calibration", "torch_cnn", "losses", "many_fits", "partial_fit", "parquet",
+    "calibration", "torch_cnn", "text", "losses", "many_fits", "partial_fit", "parquet",
     "distributed",
 ]  # fmt: skip
 
