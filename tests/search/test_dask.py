@@ -102,6 +102,14 @@ def test_a_dask_frame_is_read_by_partitions():
         found.loss_curve_, expected.loss_curve_, rtol=1e-9, atol=1e-9
     )
     np.testing.assert_array_equal(found.predict(data), expected.predict(X))
+    colours = pd.DataFrame({"colour": [*"aabb", *"ccdd"], "y": Y[:8]})
+
+    def as_categories(part):
+        return part.assign(colour=part["colour"].astype(str).astype("category"))
+
+    mixed = frames.from_pandas(colours, npartitions=2).map_partitions(as_categories)
+    texts = ParquetSource(mixed, target="y").sample()["colour"]
+    assert sorted(texts) == sorted(colours["colour"])
     frame.loc[140, "b"] = np.nan
     gaps = frames.from_pandas(frame, npartitions=4)
     with pytest.raises(ValueError, match=r"'b' has missing .* in partition 3 of the D"):

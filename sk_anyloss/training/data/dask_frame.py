@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups
+from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, plain_type
 
 __all__ = ["FramePartitions", "is_dask_frame"]
 
@@ -50,6 +50,7 @@ class FramePartitions(RowGroups):
             raise ValueError("The Dask DataFrame has no rows.")
         first = self.table(self.groups[0], list(frame.columns))
         self._choose(first.schema, columns, others, name)
+        self.types = {name: plain_type(kind) for name, kind in self.types.items()}
 
     def table(self, group: RowGroup, columns: Sequence[str]) -> Any:
         """Columns of a partition as a table of pyarrow."""
@@ -59,9 +60,9 @@ class FramePartitions(RowGroups):
         table = pa.Table.from_pandas(part, preserve_index=False)
         for name in columns:
             kind, found = self.types.get(name), table.schema.field(name).type
-            if kind not in (None, found) and not pa.types.is_null(found):
+            if kind not in (None, plain_type(found)) and not pa.types.is_null(found):
                 raise ValueError(
                     f"Partitions have different schemas: column {name!r} has the type "
                     f"{kind} in {self.groups[0]}, but {found} in {group}."
                 )
-        return table
+        return self._as_settled(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from sk_anyloss._names import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RowGroup", "RowGroups", "is_numeric"]
+__all__ = ["RowGroup", "RowGroups", "is_numeric", "plain_type"]
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
@@ -80,7 +81,8 @@ class RowGroups:
     columns : list of str
         The features.
     types : dict of str to pyarrow.DataType
-        Types of all columns that are needed.
+        Types of all columns that are needed. Texts are strings where some files have
+        other categories, or longer offsets, than others.
     """
 
     def __init__(
@@ -91,19 +93,28 @@ class RowGroups:
         self.types: dict[str, Any] = {}
         files = _files(paths)
         for path in files:
-            with _named(path):
+            with _named(f"The file {path}"):
                 metadata = pq.read_metadata(path)
                 schema = metadata.schema.to_arrow_schema()
             if not self.types:
                 self._choose(schema, columns, others, path)
             for name, kind in self.types.items():
                 found = schema.field(name).type if name in schema.names else None
-                if found != kind:
+                if found is None or plain_type(found) != plain_type(kind):
                     has = "no such column" if found is None else f"the type {found}"
                     raise ValueError(
                         f"Files have different schemas: column {name!r} has the type "
                         f"{kind} in {files[0]}, but {path} has {has}."
                     )
+                if found != kind:
+                    self.types[name] = plain_type(kind)
+            further = [name for name in schema.names if name not in self._known]
+            if further and columns is None:
+                warnings.warn(
+                    f"Column {further[0]!r} of {path} is not in {files[0]}, and is not "
+                    "used.",
+                    stacklevel=3,
+                )
             sizes = [
                 metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
             ]
@@ -115,6 +126,7 @@ class RowGroups:
         self, schema: Any, columns: Sequence[str] | None, others: Sequence[str], of: str
     ) -> None:
         """Settle the features and the types of all columns that are needed."""
+        self._known = set(schema.names)
         names = [name for name in schema.names if name not in others]
         self.columns = list(names if columns is None else columns)
         for name in [*self.columns, *others]:
@@ -128,8 +140,20 @@ class RowGroups:
     def table(self, group: RowGroup, columns: Sequence[str]) -> Any:
         """Columns of a row group as a table of pyarrow."""
         _, pq = _pyarrow()
-        with _named(str(group)), pq.ParquetFile(group.path, pre_buffer=False) as file:
-            return file.read_row_group(group.i, columns=list(columns))
+        with (
+            _named(f"R{str(group)[1:]}"),
+            pq.ParquetFile(group.path, pre_buffer=False) as file,
+        ):
+            table = file.read_row_group(group.i, columns=list(columns))
+        return self._as_settled(table)
+
+    def _as_settled(self, table: Any) -> Any:
+        """A table whose columns have the types of all files."""
+        for i, field in enumerate(table.schema):
+            kind = self.types.get(field.name, field.type)
+            if field.type != kind:
+                table = table.set_column(i, field.name, table.column(i).cast(kind))
+        return table
 
     def frame(self, group: RowGroup) -> pd.DataFrame:
         """The features of a row group as they are stored."""
@@ -175,6 +199,22 @@ class RowGroups:
         return pd.concat(parts, ignore_index=True)
 
 
+def plain_type(kind: Any) -> Any:
+    """The type of the same values without categories or long offsets.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sk_anyloss.training.data.parquet_files import plain_type
+    >>> plain_type(pa.dictionary(pa.int8(), pa.large_string()))
+    DataType(string)
+    """
+    pa, _ = _pyarrow()
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    return pa.string() if pa.types.is_large_string(kind) else kind
+
+
 def _values(column: Any) -> np.ndarray:
     """A column as an array, in which equal texts are one object."""
     types = _pyarrow()[0].types
@@ -209,10 +249,10 @@ def _files(paths: Any) -> list[str]:
 
 @contextmanager
 def _named(place: str) -> Iterator[None]:
-    """Say where a file could not be read."""
+    """Say what could not be read."""
     try:
         yield
     except (OSError, ValueError, EOFError) as error:  # pyarrow's own derive from these.
         raise ValueError(
-            f"{place[0].upper()}{place[1:]} cannot be read, it may be damaged: {error}"
+            f"{place} cannot be read, it may be damaged: {error}"
         ) from error

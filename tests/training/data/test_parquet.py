@@ -245,7 +245,9 @@ def test_damaged_files_are_named_and_nothing_is_half_written(samples, folder, tm
         predict_parquet(model, data, tmp_path / "out")
     assert [file.name for file in tmp_path.iterdir()] == ["damaged.parquet"]
     path.write_bytes(b"no Parquet")
-    with pytest.raises(ValueError, match=r"damaged\.parquet cannot be read"):
+    with pytest.raises(
+        ValueError, match=r"^The file .*damaged\.parquet cannot be read"
+    ):
         ParquetSource(path)
 
 
@@ -280,3 +282,35 @@ def test_files_have_to_have_one_schema_and_no_gaps(samples, tmp_path):
         ParquetSource(tmp_path / "nothing")
     with pytest.raises(ValueError, match="dtype must be"):
         open_here(dtype="int32")
+
+
+def categories(values, indices):
+    return pa.array(values).cast(pa.dictionary(indices, pa.string()))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (categories(["a", "b"], pa.int8()), categories(["c", "a"], pa.int16())),
+        (categories(["a", "b"], pa.int8()), pa.array(["c", "a"])),
+        (pa.array(["a", "b"]), pa.array(["c", "a"], pa.large_string())),
+    ],
+    ids=["other categories", "categories and texts", "longer offsets"],
+)
+def test_texts_may_be_stored_in_several_ways(tmp_path, first, second):
+    for name, values in [("a", first), ("b", second)]:
+        table = pa.table({"colour": values, "y": [0, 1]})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    data = ParquetSource(tmp_path, target="colour", columns=["colour", "y"])
+    assert [str(value) for value in data.labels()] == ["a", "b", "c", "a"]
+    assert sorted(data.sample()["colour"]) == ["a", "a", "b", "c"]
+
+
+def test_a_column_of_later_files_only_is_named(samples, tmp_path):
+    table = table_of(*samples)
+    pq.write_table(table.drop_columns(["x3"]), tmp_path / "a.parquet")
+    pq.write_table(table, tmp_path / "b.parquet")
+    with pytest.warns(UserWarning, match=r"'x3' of .*b\.parquet is not in .*a\.par"):
+        data = ParquetSource(tmp_path, target="y")
+    assert "x3" not in data.columns
+    ParquetSource(tmp_path, target="y", columns=["x1"])  # None was missed.
