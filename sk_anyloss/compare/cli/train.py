@@ -80,6 +80,7 @@ def run_train(options: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.filterwarnings("always", r"Column .* is not used")
         found = train_parquet(
             options.data,
             options.target,
@@ -100,7 +101,8 @@ def run_train(options: argparse.Namespace) -> None:
         print(f"  {note}")
     n = sum(found.counts.values())
     classes = ", ".join(f"{label!r} {size:,}" for label, size in found.counts.items())
-    print(f"{n:,} samples ({classes}), {found.model.n_iter_} epochs.")
+    epochs = f"{found.model.n_iter_} epoch{'s' * (found.model.n_iter_ != 1)}"
+    print(f"{n:,} samples ({classes}), {epochs}.")
     if found.score is not None:
         print(f"{found.metric} of the held-out samples: {found.score:.4f}")
     print(f"{time.perf_counter() - start:.0f} s. Model: {found.path}")
