@@ -131,9 +131,10 @@ def _sentence(
     score = f"{metric} {found.score:.3f}"
     effect = describe_effect(results, found.method, data)
     partial = _partial(results, data)
+    last = _caution(results, data) + partial
     if found.next is None or found.next_score is None:
         only = f"Use {title}, the only method that was compared."
-        return f"{only} {effect} ({score}).{partial}"
+        return f"{only} {effect} ({score}).{last}"
     following = f"next: {get_method(found.next).title} {found.next_score:.3f}"
     if found.probability is None:
         best_title = get_method(found.leader).title
@@ -143,7 +144,7 @@ def _sentence(
         )
     really = f"probability that it is really better {found.probability:.2f}"
     if found.is_clear:
-        return f"Use {title}. {effect} ({score}; {following}, {really}).{partial}"
+        return f"Use {title}. {effect} ({score}; {following}, {really}).{last}"
     leader = get_method(found.leader).title
     close = (
         f"Too close to call: {leader} leads with {metric} {best:.3f} "
@@ -154,7 +155,7 @@ def _sentence(
         which = f"It is also the simplest of the {n} equals."
     else:
         which = f"The simplest of the {n} equals is {title} ({score})."
-    return f"{close} {which} {effect}.{partial}"
+    return f"{close} {which} {effect}.{last}"
 
 
 def describe_effect(results: Results, method: str, data: str | None) -> str:
@@ -242,6 +243,21 @@ def _constraint(results: Results, method: str, data: str) -> str:
     scores = results.scores(data)[method].dropna()
     met = int((scores >= 0).sum())
     return f"; the constraint is met in {met} of {len(scores)} folds"
+
+
+def _caution(results: Results, data: str | None) -> str:
+    """Which checks may turn the recommendation over."""
+    if data is None and len(results.tables) > 1:
+        return ""
+    severe = [
+        one.code
+        for one in results.checks(data)
+        if one.status == "found" and one.severity == "high"
+    ]
+    if not severe:
+        return ""
+    checks = "check" if len(severe) == 1 else "checks"
+    return f" Before you rely on it, see {checks} {' and '.join(severe)}."
 
 
 def _partial(results: Results, data: str | None) -> str:

@@ -309,6 +309,8 @@ def _unknown(name: str) -> str:
     metric, _, average = registered_spelling(name).rpartition("_")
     families = () if "_" in metric else _FAMILIES
     if metric in _METRICS or any(f.pattern.fullmatch(metric) for f in families):
+        if average == "score":  # As functions of scikit-learn are called.
+            return f"Unknown metric {name!r}. Did you mean {metric!r}?"
         samples = f"'{metric}_samples' is one of several labels only"
         return (
             f"Unknown metric {name!r}: {average!r} is no average over classes; they "

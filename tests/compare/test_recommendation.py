@@ -34,7 +34,7 @@ def test_a_clear_leader_is_recommended_in_numbers_of_samples():
     assert str(found) == (
         "Use AnyLoss. Of 40 held-out samples labelled left it finds 34, with 12 false "
         "alarms (recall 0.850; next: logistic 0.475, probability that it is really "
-        f"better {better:.2f})."
+        f"better {better:.2f}). Before you rely on it, see check R1."
     )
     assert (found.method, found.leader, found.next) == ("anyloss",) * 2 + ("logistic",)
     assert found.is_clear
@@ -82,6 +82,17 @@ def test_one_method_and_one_fold_have_sentences_of_their_own():
     table = make_table(X, Y)
     text = str(Comparison([table], [one_alarm], ["logistic"], "f1").recommendation())
     assert "with 1 false alarm (" in text
+
+
+def test_a_recommendation_that_may_not_hold_names_its_checks():
+    hits = {"logistic": [10, 10, 10], "bce": [1, 2, 1]}
+    found = comparison(hits)
+    assert str(found.recommendation()).endswith(
+        "Before you rely on it, see checks R1 and R3."
+    )
+    moderate = {"logistic": [8, 9, 7], "bce": [1, 2, 1]}
+    found = comparison(moderate, alarms=1, metric="f1")
+    assert "Before you rely" not in str(found.recommendation())
 
 
 def test_repeats_give_means_and_partial_runs_say_so():

@@ -18,6 +18,12 @@ def test_error_for_an_unknown_name_lists_the_nearest_and_all_names():
     assert all(name in str(error.value) for name in metric_names())
 
 
+def test_names_of_functions_of_scikit_learn_have_a_hint():
+    for name, meant in (("f1_score", "f1"), ("accuracy_score", "accuracy")):
+        with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
+            get_metric(name)
+
+
 def test_metric_must_be_a_name_or_a_callable():
     with pytest.raises(TypeError, match="name or a callable"):
         get_metric(3)

@@ -113,6 +113,8 @@ def make_table(
         codes = _encode_groups(groups, "groups")
     if codes is not None and len(codes) != len(frame):
         raise TableError(f"There are {len(frame)} rows, but {len(codes)} groups.")
+    if not len(frame):
+        raise TableError("The table has no rows; samples of two classes are needed.")
     times = extract_time(frame, time, groups is not None)
     if isinstance(weight, str) and weight in columns_to_drop(drop, frame.columns):
         raise TableError(f"--drop names {weight!r}, which is the weight column.")

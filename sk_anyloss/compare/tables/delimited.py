@@ -82,7 +82,9 @@ def read_delimited(
     ([{'a': 1, 'y': 'no'}], '\t')
     """
     with path.open(encoding=encoding, errors="replace") as file:
-        header = file.readline()
+        header = next((line for line in file if line.strip()), "")
+    if not header:
+        raise TableError(f"{str(path)!r} is empty.")
     sep = sep or max(",;\t|", key=header.count)  # The first one of a tie.
     text: _Text = {"sep": sep, "encoding": encoding}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, **text)

@@ -164,7 +164,10 @@ def informative_columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
             notes.append(f"Dropped, since {has} {why}: {quote_some(names)}.")
     frame = frame.drop(columns=empty + constant)
     if frame.shape[1] == 0:
-        raise TableError("There is no column left to predict from.")
+        raise TableError(
+            "There is no column left to predict from: all others were dropped, are "
+            "empty or have one value only."
+        )
     return frame
 
 
