@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from sk_anyloss.compare import TableError, make_table, read_table
 from sk_anyloss.compare.cli.main import main
-from sk_anyloss.compare.tables.files import read_frame
+from sk_anyloss.compare.tables.reading.files import read_frame
 from tests.compare.samples import mixed
 
 

@@ -142,7 +142,7 @@ def test_unsupported_files_are_refused(tmp_path):
 def test_a_file_too_large_for_the_memory_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text(SAMPLES, encoding="utf-8")
-    monkeypatch.setattr("sk_anyloss.compare.tables.delimited.LARGE_FILE", 10)
+    monkeypatch.setattr("sk_anyloss.compare.tables.reading.delimited.LARGE_FILE", 10)
     monkeypatch.setattr("os.sysconf", lambda name: 1)
     with pytest.raises(TableError, match=r"of memory, and 0.0 GB are free"):
         read_table(path, "y")

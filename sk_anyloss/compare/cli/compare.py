@@ -23,7 +23,7 @@ from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results, wrap_finding
 from sk_anyloss.compare.run.execution import Progress
 from sk_anyloss.compare.run.names import distinct_names, folder_name
-from sk_anyloss.compare.tables.files import one_line
+from sk_anyloss.compare.tables.reading.files import one_line
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric, Savings, matrix_metric_names, metric_names

@@ -11,7 +11,7 @@ from sk_anyloss.compare.model_file.evaluation import evaluate_model
 from sk_anyloss.compare.report.summary import to_json
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.columns import convert_columns
-from sk_anyloss.compare.tables.files import read_file
+from sk_anyloss.compare.tables.reading.files import read_file
 
 __all__ = ["run_evaluate"]
 

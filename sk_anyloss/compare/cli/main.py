@@ -15,7 +15,7 @@ from sk_anyloss.compare.cli.parser import make_parser
 from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.errors import TableWarning
 from sk_anyloss.compare.run.stopping import Stopped, stopped_by
-from sk_anyloss.compare.tables.files import one_line
+from sk_anyloss.compare.tables.reading.files import one_line
 
 __all__ = ["main"]
 

@@ -13,7 +13,7 @@ from sk_anyloss.compare.errors import TableError, missing_column
 from sk_anyloss.compare.model_file.saved import predict
 from sk_anyloss.compare.parquet.predictions import predict_folder
 from sk_anyloss.compare.run.files import write
-from sk_anyloss.compare.tables.files import read_frame
+from sk_anyloss.compare.tables.reading.files import read_frame
 from sk_anyloss.compare.tables.selection import columns_to_drop
 
 __all__ = ["run_predict"]

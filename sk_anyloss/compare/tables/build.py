@@ -11,7 +11,6 @@ from scipy.sparse import issparse, spmatrix
 
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.columns import check_columns, convert_columns
-from sk_anyloss.compare.tables.delimited import free_memory
 from sk_anyloss.compare.tables.indicator import as_indicator
 from sk_anyloss.compare.tables.labels import (
     Label,
@@ -19,6 +18,7 @@ from sk_anyloss.compare.tables.labels import (
     encode_labels,
     find_missing_labels,
 )
+from sk_anyloss.compare.tables.reading.delimited import free_memory
 from sk_anyloss.compare.tables.selection import (
     check_kept,
     columns_to_drop,

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sk_anyloss.compare.errors import TableError, quote_some
-from sk_anyloss.compare.tables.delimited import MISSING_WORDS
+from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS
 
 __all__ = [
     "MAX_CLASSES",

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.build import make_table
-from sk_anyloss.compare.tables.files import one_line, read_file
+from sk_anyloss.compare.tables.reading.files import one_line, read_file
 from sk_anyloss.compare.tables.selection import columns_to_drop, drop_columns
 from sk_anyloss.compare.tables.table import Table, as_frame
 

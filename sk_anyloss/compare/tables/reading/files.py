@@ -11,9 +11,9 @@ import pandas as pd
 
 from sk_anyloss.compare.errors import TableError, TableWarning
 from sk_anyloss.compare.tables.columns import convert_columns
-from sk_anyloss.compare.tables.delimited import read_delimited
-from sk_anyloss.compare.tables.encoding import find_encoding
-from sk_anyloss.compare.tables.formats import (
+from sk_anyloss.compare.tables.reading.delimited import read_delimited
+from sk_anyloss.compare.tables.reading.encoding import find_encoding
+from sk_anyloss.compare.tables.reading.formats import (
     read_excel,
     read_feather,
     read_json,
@@ -74,7 +74,7 @@ def read_frame(path: Path, encoding: str | None = None) -> pd.DataFrame:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_anyloss.compare.tables.files import read_frame
+    >>> from sk_anyloss.compare.tables.reading.files import read_frame
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.csv"
     ...     _ = path.write_text("a;b\n1;x\n")
@@ -114,7 +114,7 @@ def read_file(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_anyloss.compare.tables.files import read_file
+    >>> from sk_anyloss.compare.tables.reading.files import read_file
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.csv"
     ...     _ = path.write_text("a;y\n1;NA\n")
@@ -167,7 +167,7 @@ def one_line(error: Exception) -> str:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.tables.files import one_line
+    >>> from sk_anyloss.compare.tables.reading.files import one_line
     >>> one_line(ValueError("not\na number")), one_line(ValueError())
     ('not a number', 'ValueError')
     """

@@ -37,7 +37,7 @@ def free_memory() -> float:
 
     Examples
     --------
-    >>> from sk_anyloss.compare.tables.delimited import free_memory
+    >>> from sk_anyloss.compare.tables.reading.delimited import free_memory
     >>> free_memory() > 0
     True
     """
@@ -73,7 +73,7 @@ def read_delimited(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_anyloss.compare.tables.delimited import read_delimited
+    >>> from sk_anyloss.compare.tables.reading.delimited import read_delimited
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.tsv"
     ...     _ = path.write_text("a\ty\n1\tno\n")
@@ -155,7 +155,7 @@ def parse_labels(column: pd.Series) -> pd.Series:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sk_anyloss.compare.tables.delimited import parse_labels
+    >>> from sk_anyloss.compare.tables.reading.delimited import parse_labels
     >>> parse_labels(pd.Series(["0", "1", " "])).dropna().tolist()
     [0, 1]
     """

@@ -47,7 +47,7 @@ def find_encoding(path: Path, encoding: str | None = None) -> tuple[str, str]:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_anyloss.compare.tables.encoding import find_encoding
+    >>> from sk_anyloss.compare.tables.reading.encoding import find_encoding
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.csv"
     ...     _ = path.write_text("café,y", encoding="cp1252")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.errors import TableError, quote_some
-from sk_anyloss.compare.tables.delimited import MISSING_WORDS, parse_labels
+from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS, parse_labels
 
 __all__ = ["read_excel", "read_feather", "read_json", "read_npz", "read_parquet"]
 
@@ -120,7 +120,7 @@ def read_json(path: Path, labels: Collection[str], encoding: str) -> pd.DataFram
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from sk_anyloss.compare.tables.formats import read_json
+    >>> from sk_anyloss.compare.tables.reading.formats import read_json
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.jsonl"
     ...     _ = path.write_text('{"a": 1, "y": "01"}\n{"a": 2, "y": "02"}\n')

@@ -1,0 +1,1 @@
+"""Reading files of tables: delimited text and its encoding, and other formats."""
