@@ -20,6 +20,7 @@ from sk_anyloss.estimators.parameters import (
     restored_on_error,
     warn_of_class_weight,
 )
+from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import as_source
 from sk_anyloss.training.threads import single_thread
 from sk_anyloss.training.trainer import Task, train
@@ -193,6 +194,7 @@ def _prepare(
     data, labels = models[0]._validate(X, y, reset=True)
     source, dtype = as_source(data), data.dtype
     encodings: dict[Hashable, Encoding] = {}
+    samples: dict[Hashable, Subset] = {}
     tasks = []
     for model, index, weight in zip(models, rows, weights, strict=True):
         if model is not models[0]:
@@ -204,7 +206,10 @@ def _prepare(
             plan = make_plan(model, labels[index], part, dtype, classes=classes)
             plan = plan.within(index)
         warn_of_class_weight(model)
-        key = (*plan.sample.key(), model.standardize, model.n_bins)
+        of_sample = plan.sample.key()
+        # Models of the same samples have their labels and weights in common.
+        plan = plan._replace(sample=samples.setdefault(of_sample, plan.sample))
+        key = (*of_sample, model.standardize, model.n_bins)
         if key not in encodings:
             encodings[key] = fit_encoding(
                 source, plan.sample, model.standardize, model.n_bins

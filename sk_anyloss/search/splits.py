@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from sk_anyloss._compat import raise_for_unrouted, routing_enabled
 from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
-from sk_anyloss.training.data.source import Matrix
+from sk_anyloss.training.data.source import Matrix, short
 from sk_anyloss.training.data.strata import strata
 
 __all__ = ["split_params", "split_samples"]
@@ -85,7 +85,8 @@ def split_samples(
             warnings.filterwarnings("ignore", message="The least populated class")
         folds = list(inner_cv(cv, seed).split(X, of_samples, **params))
     check_folds(folds, of_samples, sample_weight)
-    return folds
+    # Positions of all folds weigh as much as several features.
+    return [(short(np.asarray(a)), short(np.asarray(b))) for a, b in folds]
 
 
 def split_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:

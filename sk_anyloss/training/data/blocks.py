@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.training.data.batches import batch_bounds
-from sk_anyloss.training.data.source import Index
+from sk_anyloss.training.data.source import Index, short
 
 __all__ = ["Block", "plan_blocks"]
 
@@ -113,7 +113,7 @@ def _block(batches: list[tuple[np.ndarray, np.ndarray]]) -> Block:
     else:
         places = np.concatenate(
             [
-                start[g] + np.minimum(np.arange(length), size[g] - 1)
+                short(start[g] + np.minimum(np.arange(length), size[g] - 1))
                 for g in range(len(firsts))
                 for length, (start, size) in zip(lengths, batches, strict=True)
             ]

@@ -25,6 +25,7 @@ __all__ = [
     "Source",
     "as_source",
     "as_tensor",
+    "short",
 ]
 
 #: Samples as an estimator has checked them.
@@ -200,3 +201,17 @@ def as_tensor(array: np.ndarray) -> Tensor:
     """
     shared = array.flags.writeable and all(stride >= 0 for stride in array.strides)
     return torch.from_numpy(array if shared else array.copy())
+
+
+def short(index: np.ndarray) -> np.ndarray:
+    """Positions in four bytes each where these suffice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.training.data.source import short
+    >>> short(np.array([2**31 - 1])).dtype, short(np.array([2**31])).dtype
+    (dtype('int32'), dtype('int64'))
+    """
+    fits = len(index) == 0 or index.max() <= np.iinfo(np.int32).max
+    return index.astype(np.int32) if fits else index

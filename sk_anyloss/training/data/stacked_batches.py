@@ -19,7 +19,14 @@ from sk_anyloss.training.data.batches import (
     stratified_order,
 )
 from sk_anyloss.training.data.blocks import Block, plan_blocks
-from sk_anyloss.training.data.source import Index, Matrix, Source, as_source, as_tensor
+from sk_anyloss.training.data.source import (
+    Index,
+    Matrix,
+    Source,
+    as_source,
+    as_tensor,
+    short,
+)
 from sk_anyloss.training.data.sparse import SparseStack, can_fold
 
 __all__ = ["CHUNK_SIZE", "Group", "StackedBatches"]
@@ -130,7 +137,7 @@ class StackedBatches:
         if len(groups) > 1 or groups[0].index is not None:
             self.index = _join(
                 [
-                    np.arange(size) if group.index is None else group.index
+                    short(np.arange(size) if group.index is None else group.index)
                     for group, size in zip(groups, sizes, strict=True)
                 ]
             )
@@ -192,17 +199,26 @@ class StackedBatches:
 
     def _shuffle(self) -> None:
         """Draw a new order for each group, if it has a generator."""
-        orders = [
-            self.source.order(group.target, group.index, group.rng)
-            for group in self.groups
-            if group.rng is not None
-        ]
-        if orders:
-            for start, order in zip(self.starts[1:], orders[1:], strict=True):
-                order += start
-            self.order, self.filled = _join(orders), None
-            if self.own is not None:
-                self.order = self.order[self.own]
+        if all(group.rng is None for group in self.groups):
+            return
+        self.filled = None
+        if self.own is not None:
+            (group,) = self.groups
+            self.order = self._draw(group)[self.own]
+        else:
+            if self.order is None:
+                n = len(self.target)
+                self.order = short(np.arange(n))
+            # Group by group, since orders of all samples weigh as much as features.
+            for start, group in zip(self.starts, self.groups, strict=True):
+                if group.rng is not None:
+                    own = self.order[start : start + len(group.target)]
+                    np.add(self._draw(group), start, out=own, casting="same_kind")
+
+    def _draw(self, group: Group) -> np.ndarray:
+        """A new order of the samples of a group."""
+        assert group.rng is not None
+        return self.source.order(group.target, group.index, group.rng)
 
     def _within(self, stop: int) -> tuple[Tensor, Tensor, Tensor]:
         """Buffers for the samples, the weights and the labels of a block."""
@@ -227,9 +243,12 @@ class StackedBatches:
         self.filled = block
         places = block.places
         if self.order is not None:
-            places = self.order[places].astype(np.intp, copy=False)
+            places = _long(self.order[places])
+        elif not isinstance(places, slice):
+            places = _long(places)
         X, table, labels = self._within(block.stop)
-        self._fill_samples(places if self.index is None else self.index[places], X)
+        index = places if self.index is None else _long(self.index[places])
+        self._fill_samples(index, X)
         weight: Tensor | float = 1.0
         if self.weight is not None:
             shape = len(labels), labels.shape[-1]
@@ -328,6 +347,11 @@ def _fill_table(table: Tensor, labels: Tensor, weight: Tensor | float) -> None:
     else:
         positives.copy_(labels)
         torch.sub(weight, labels, out=negatives)
+
+
+def _long(index: np.ndarray) -> np.ndarray:
+    """Positions as torch takes them."""
+    return index.astype(np.intp, copy=False)
 
 
 def _join(arrays: list[np.ndarray]) -> np.ndarray:
