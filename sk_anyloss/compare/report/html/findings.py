@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from sk_anyloss.compare.report.html.markup import bullets
+from sk_anyloss.compare.report.html.markup import bullets, prose
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -51,7 +51,7 @@ def html_checks(comparison: Results, data: str) -> str:
     rows = "".join(
         f'<tr><th scope="row">{one.code} {html.escape(one.title)}</th>'
         f"<td>{one.severity}</td><td>{one.status}</td>"
-        f'<td class="text">{html.escape(one.sentence)}</td></tr>'
+        f'<td class="text">{prose(one.sentence)}</td></tr>'
         for one in findings
     )
     passed = sum(one.status == "passed" for one in findings)

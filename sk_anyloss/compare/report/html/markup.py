@@ -14,8 +14,12 @@ __all__ = [
     "definitions",
     "figure",
     "heading",
+    "prose",
     "sortable",
 ]
+
+#: An option of the command and its value, which browsers would break at a hyphen.
+OPTION = re.compile(r"--[a-z][a-z-]*(?: [^\s;,]{1,24}(?![^\s;,]))?")
 
 
 def anchor_of(data: str, part: str = "") -> str:
@@ -66,6 +70,28 @@ def heading(text: str, anchor: str, level: int = 3) -> str:
     )
 
 
+def prose(sentence: str) -> str:
+    """A sentence, in which options of the command stay on one line.
+
+    Parameters
+    ----------
+    sentence : str
+        Text.
+
+    Returns
+    -------
+    text : str
+        HTML.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.html.markup import prose
+    >>> prose("use --drop a & b")
+    'use <span class="option">--drop a</span> &amp; b'
+    """
+    return OPTION.sub(r'<span class="option">\g<0></span>', html.escape(sentence))
+
+
 def bullets(title: str, sentences: list[str]) -> str:
     """A list of sentences below a title.
 
@@ -84,7 +110,7 @@ def bullets(title: str, sentences: list[str]) -> str:
     if not sentences:
         return ""
     head = f"<h3>{html.escape(title)}</h3>" if title else ""
-    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+    items = "".join(f"<li>{prose(sentence)}</li>" for sentence in sentences)
     return f"{head}<ul>{items}</ul>"
 
 
