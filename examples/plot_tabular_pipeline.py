@@ -1,6 +1,6 @@
 """
-A table with words, dates and gaps
-==================================
+A table with text, dates and missing values
+===========================================
 
 ``skrub.tabular_pipeline`` puts encoders for categories, text and dates, and an imputer,
 in front of any estimator; here in front of the search. Everything is learned within the

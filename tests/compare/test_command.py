@@ -44,7 +44,7 @@ def results(shop, tmp_path_factory):
 def test_compare_prints_the_ranking_and_the_verdict(shop, tmp_path, capsys):
     assert main(command(shop, tmp_path, "--no-explain")) == 0
     printed, bar = capsys.readouterr()
-    assert "shop: 120 rows, 4 columns" in printed
+    assert "shop: 120 samples, 4 columns" in printed
     assert "The rarer label, 'yes', is taken as the positive class." in printed
     assert re.search(r"AnyLoss .* on F1", printed)
     assert "9/9" in bar

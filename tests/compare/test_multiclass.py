@@ -210,7 +210,7 @@ def test_the_command_its_report_and_its_model(tmp_path, capsys):
     words += f"--folds 3 --jobs 1 --quiet --no-explain --output {output} --save model"
     assert main(words.split()) == 0
     printed = capsys.readouterr().out
-    assert "data: 150 rows, 5 columns, 3 classes of" in printed
+    assert "data: 150 samples, 5 columns, 3 classes of" in printed
     for text in ("f1_macro", "mistaken for", "Confusion matrix, true classes in rows"):
         assert text in printed
     page = (output / "report.html").read_text(encoding="utf-8")

@@ -113,7 +113,7 @@ def test_the_command_leaves_the_column_out_of_the_features(tmp_path, capsys):
     words += ["--output", str(tmp_path / "out"), "--time", "a"]
     assert main(words) == 0
     printed = capsys.readouterr().out
-    assert "set: 120 rows, 4 columns" in printed
+    assert "set: 120 samples, 4 columns" in printed
     assert "Samples are weighted by 'w' in fits and scores" in printed
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     table = make_table(frame.drop(columns="y"), Y, weight="w", time="a", name="set")

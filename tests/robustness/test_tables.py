@@ -54,7 +54,7 @@ def test_words_for_missing_values_are_labels_in_the_target(command, tmp_path, wo
     path = write(tmp_path / "a.csv", x, labels, header="xy")
     ended = command("compare", path, "--target", "y", *FAST, "--output", tmp_path / "o")
     assert ended.code == 0, ended.err
-    assert f"a: {N} rows, 1 columns, 15 (25.0 %) are high" in ended.out
+    assert f"a: {N} samples, 1 column, 15 (25.0 %) are high" in ended.out
     assert f"{word!r} 45 times, taken as a label" in ended.out
 
 
@@ -80,7 +80,7 @@ def test_missing_labels_are_few_or_allowed(command, tmp_path):
     )
     ended = command(*words, "--allow-missing-labels", "--positive", "1")
     assert ended.code == 0, ended.err
-    assert "57 rows" in ended.out
+    assert "57 samples" in ended.out
     assert "are 1\n" in ended.out
     with pytest.raises(ValueError, match="allow_missing_labels=True"):
         run(x[:, None], np.where(labels == "", None, y))
@@ -281,7 +281,7 @@ def test_sparse_samples():
         ([{"a": 1}, {}] * (N // 2), None, r"such as \{'a': 1\}, which are no labels"),
         (np.arange(N) % 2, [{}] * N, "name no groups"),
         (np.arange(N) % 2, ["a", 1, None] * (N // 3), "no value in 20 of 60 samples"),
-        (np.arange(N) % 2, np.zeros(3), "60 rows, but 3 groups"),
+        (np.arange(N) % 2, np.zeros(3), "60 samples, but 3 groups"),
     ],
 )
 def test_labels_and_groups_that_cannot_be_used(y, groups, message):

@@ -19,8 +19,9 @@ __all__ = ["add_train_command"]
 
 TRAIN = """
 Train a network for the metric on Parquet files that may be larger than the memory: a
-file, or a folder of them. Categories, text, dates and gaps are encoded as learned from
-a sample. The model is stored for "predict", which takes a folder as well.
+file, or a folder of them. Categories, text and dates are encoded, and missing values
+imputed, as learned from a sample. The model is stored for "predict", which takes a
+folder as well.
 
   python -m sk_anyloss train data/ --target y --metric f1 --save model
   python -m sk_anyloss predict model new/ --output predictions.parquet --keep id

@@ -33,7 +33,7 @@ SAMPLE = 10_000
 
 
 class Preprocessor:
-    """Makes numbers without gaps of the columns, as it has learned from a sample.
+    """Encodes and imputes columns, as it has learned from a sample.
 
     Parameters
     ----------

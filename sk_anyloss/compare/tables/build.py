@@ -100,7 +100,7 @@ def make_table(
     # A sample that lacks a value for one of several labels has no target.
     labels = as_labels(y if indicator is None else indicator.sum(axis=1, skipna=False))
     if len(labels) != len(frame):
-        raise TableError(f"There are {len(frame)} rows, but {len(labels)} labels.")
+        raise TableError(f"There are {len(frame)} samples, but {len(labels)} labels.")
     codes: np.ndarray | None = None
     if isinstance(groups, str):
         if groups not in frame.columns:
@@ -112,7 +112,7 @@ def make_table(
         _check_same_order(X, groups, "groups")
         codes = _encode_groups(groups, "groups")
     if codes is not None and len(codes) != len(frame):
-        raise TableError(f"There are {len(frame)} rows, but {len(codes)} groups.")
+        raise TableError(f"There are {len(frame)} samples, but {len(codes)} groups.")
     if not len(frame):
         raise TableError("The table has no rows; samples of two classes are needed.")
     times = extract_time(frame, time, groups is not None)

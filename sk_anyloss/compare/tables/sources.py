@@ -120,7 +120,7 @@ def read_table(
     ...     path = Path(folder) / "shop.csv"
     ...     _ = path.write_text("price,sold\n1.5,no\n2.5,yes\n3.5,no\n")
     ...     print(read_table(path, target="sold").describe())
-    shop: 3 rows, 1 columns, 1 (33.3 %) are yes
+    shop: 3 samples, 1 column, 1 (33.3 %) are yes
     """
     text = str(source)
     options: _Options = {

@@ -153,10 +153,11 @@ class Table:
         --------
         >>> from sk_anyloss.compare import built_in
         >>> built_in().describe()
-        'breast cancer, 10:1: 393 rows, 30 columns, 36 (9.2 %) are malignant'
+        'breast cancer, 10:1: 393 samples, 30 columns, 36 (9.2 %) are malignant'
         """
         n, n_columns = len(self.y), self.X.shape[1]
-        size = f"{self.name}: {n:,} rows, {n_columns:,} columns"
+        columns = f"{n_columns:,} column{'s' if n_columns != 1 else ''}"
+        size = f"{self.name}: {n:,} samples, {columns}"
         counts = self.class_counts
         if self.is_binary:
             proportion = f"{counts[1] / n:.1%}".replace("%", " %")
@@ -168,7 +169,7 @@ class Table:
             )
         return (
             f"{size}, {self.n_classes} classes of {counts.min():,} to "
-            f"{counts.max():,} rows"
+            f"{counts.max():,} samples"
         )
 
 

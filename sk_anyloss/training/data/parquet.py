@@ -44,7 +44,7 @@ class ParquetSource(Source):
     preprocessor : fitted transformer, default=None
         Makes numbers of a DataFrame with the columns: encodes categories, imputes
         missing values. Fit it on :meth:`sample`, or incrementally. Without one, all
-        columns are numbers without gaps.
+        columns are numbers without missing values.
     dtype : {'float32', 'float64'}, default=None
         What to compute in; by default float32 if all columns fit into that.
     window : int, default=2**27

@@ -171,7 +171,7 @@ class RowGroups:
                 part[:, j] = feature[start : start + 1024]
 
     def column(self, name: str) -> np.ndarray:
-        """One column of all files, which may have no gaps."""
+        """One column of all files, which may have no missing values."""
         parts = []
         for group in self.groups:
             part = self.table(group, [name]).column(name)
