@@ -290,6 +290,13 @@ def test_probabilities_that_sum_to_one_are_refused():
         AnyLossNet(module).fit(X, y)
 
 
+def test_probabilities_that_cannot_be_told_from_logits_are_suspected():
+    X, y = blobs(40)
+    module = Wrong(lambda z: 1 / (1 + torch.exp(-z)))
+    with pytest.warns(ConvergenceWarning, match=r"predicts 1 .* if they are probabil"):
+        AnyLossNet(module, max_epochs=2).fit(X, y)
+
+
 class Normalised(nn.Module):
     """A softmax without its name."""
 
@@ -303,6 +310,7 @@ class Normalised(nn.Module):
         (np.array(["a", "b"] * 20), "labels 0 and 1"),
         (np.arange(40) % 2 + 0.5, "labels 0 and 1"),
         (np.full(40, np.nan), "labels 0 and 1"),
+        (np.array([0, "one"] * 20, dtype=object), "'one'.* of dtype object"),
     ],
 )
 def test_labels_of_another_kind_are_refused(labels, message):

@@ -25,11 +25,11 @@ def check_labels(y: ArrayLike, has_one_output: bool) -> None:
         Whether the module is known to have a single output.
     """
     labels, dim = to_numpy(y), get_dim(y)
-    is_binary = ((labels == 0) | (labels == 1)).all()
+    is_number = labels.dtype.kind in "biuf"
+    is_binary = is_number and ((labels == 0) | (labels == 1)).all()
     if dim == 2 and labels.shape[1] > 1 and not has_one_output:
         is_valid = is_binary
     elif dim == 1 and not has_one_output:
-        is_number = np.issubdtype(labels.dtype, np.number)
         is_valid = is_binary or (
             is_number and ((labels >= 0) & (labels == np.floor(labels))).all()
         )
@@ -39,9 +39,16 @@ def check_labels(y: ArrayLike, has_one_output: bool) -> None:
         raise ValueError(
             "AnyLossNet needs labels 0 and 1 for a module with one output, classes "
             "0 to C - 1 for one with C outputs, or a matrix of 0 and 1 for several "
-            f"labels; got the values {np.unique(labels)[:5].tolist()} in {dim} "
+            f"labels; got the values {_few(labels)} of dtype {labels.dtype} in {dim} "
             "dimensions. AnyLossClassifier takes any labels."
         )
+
+
+def _few(labels: np.ndarray) -> list[object]:
+    """Some of the values, also of those that have no order."""
+    if labels.dtype == object:
+        return list(dict.fromkeys(labels.ravel().tolist()))[:5]
+    return np.unique(labels)[:5].tolist()
 
 
 def with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:

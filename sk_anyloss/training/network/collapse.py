@@ -30,32 +30,43 @@ def warn_if_constant(net: AnyLossNet, X: Data, y: ArrayLike | None) -> None:
     dataset: Any = X if is_dataset(X) else net.get_dataset(X, y)
     decisions: set[int] = set()
     labels: set[float] = set()
+    is_unit = True
     with net._threads():
         for batch in net.get_iterator(dataset, training=False):
             logits = to_numpy(net.evaluation_step(batch))
+            is_unit &= bool(((logits >= 0) & (logits <= 1)).all())
             decisions.update(np.unique(net._decide(logits)).tolist())
             labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
             if len(decisions) > 1:
                 return
     if len(decisions) == 1 and len(labels) > 1:
-        gentler = ""
-        if isinstance(net.criterion_, (AnyLoss, MulticlassAnyLoss)):
-            if not warm_up_epochs(net):
-                gentler = "a start on cross-entropy (warm_up=0.75), "
-            if net.criterion is AnyLoss:
-                gentler += (
-                    "a smaller L (criterion__step=Sigmoid(L=10)), "
-                    "criterion__step='identity', "
-                )
-            else:
-                gentler += "a criterion with step=Sigmoid(L=10) or 'identity', "
+        probabilities = ""
+        if is_unit:
+            probabilities = (
+                "All outputs of the module lie between 0 and 1: if they are "
+                "probabilities p, let it give logits instead, such as "
+                "torch.logit(p, eps=1e-6). "
+            )
         warnings.warn(
             f"The model predicts {int(decisions.pop())} for every training sample. "
-            f"Try {gentler}another learning rate (lr={net.lr}) or more epochs "
-            f"(max_epochs={net.max_epochs}).",
+            f"{probabilities}Try {_gentler(net)}another learning rate (lr={net.lr}) or "
+            f"more epochs (max_epochs={net.max_epochs}).",
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _gentler(net: AnyLossNet) -> str:
+    """What makes the training gentler than it was."""
+    if not isinstance(net.criterion_, (AnyLoss, MulticlassAnyLoss)):
+        return ""
+    start = "" if warm_up_epochs(net) else "a start on cross-entropy (warm_up=0.75), "
+    if net.criterion is AnyLoss:
+        return (
+            f"{start}a smaller L (criterion__step=Sigmoid(L=10)), "
+            "criterion__step='identity', "
+        )
+    return f"{start}a criterion with step=Sigmoid(L=10) or 'identity', "
 
 
 def _decides_for_several(net: AnyLossNet) -> bool:
