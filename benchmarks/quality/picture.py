@@ -54,6 +54,8 @@ def plot_ranks(
                 f"{scores[name].mean():.3f}", (mean, name), xytext=(0, 6),
                 textcoords="offset points", ha="center", fontsize=7, color=colour,
             )  # fmt: skip
+        # Room for the label of the first line.
+        panel.margins(y=0.08)
         panel.set_title(f"{metric}, {len(scores)} data sets")
         panel.set_xlabel("mean rank and its standard error; labels: mean score")
         panel.spines[["top", "right"]].set_visible(False)
