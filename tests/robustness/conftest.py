@@ -6,6 +6,8 @@ import pytest
 
 from sk_anyloss.__main__ import main
 from sk_anyloss.compare import method_names, unregister_method
+from tests.robustness.comparisons import save_csv
+from tests.robustness.stored import store, write_csv
 
 
 @dataclass
@@ -46,3 +48,24 @@ def only_known_methods():
     yield
     for name in set(method_names()) - set(before):
         unregister_method(name)
+
+
+@pytest.fixture(scope="session")
+def honest(tmp_path_factory):
+    """An honest file for each of two methods, and new samples."""
+    folder = tmp_path_factory.mktemp("honest")
+    found = {"data": write_csv(folder)}
+    for method in ("logistic_balanced", "histgb", "balanced_forest"):
+        found[method] = store(folder / method, found["data"], method)
+    return found
+
+
+@pytest.fixture
+def words(tmp_path):
+    """A quick comparison of one method on three folds."""
+    path = save_csv(tmp_path / "data.csv")
+    return [
+        "compare", path, "--target", "y", "--methods", "logistic_balanced",
+        "--folds", 3, "--jobs", 1, "--quiet", "--no-explain",
+        "--output", tmp_path / "out",
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.robustness.test_model_files import N_SAMPLES, samples, store, write_csv
+from tests.robustness.stored import N_SAMPLES, samples, store, write_csv
 
 
 @pytest.fixture(scope="module")

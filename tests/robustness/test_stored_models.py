@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 import sk_anyloss.compare
 from sk_anyloss.compare.methods.boosting import installed_boosting
-from tests.robustness.test_model_files import (
+from tests.robustness.stored import (
     WORDS,
     members_of,
     samples,
