@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sk_anyloss.compare.metrics import score_counts
+from sk_anyloss.compare.report.text import has_constraint
 from sk_anyloss.metrics import Metric, get_metric, metric_name
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.evaluation import evaluate_logits
@@ -66,9 +67,12 @@ def dummy_ranking(results: Results, data: str | None = None) -> pd.DataFrame:
     for name, scores in found.items():
         own = pd.Series(scores[metric_name(results.metric)])
         others = {key: np.mean(scores[key]) for key in results.other_metrics}
-        mean_and_std = {"mean": own.mean(), "std": own.std(ddof=1)}
-        rows[name] = {"title": titles[name], **mean_and_std, **others}
-    columns = ["title", "mean", "std", *results.other_metrics]
+        own_columns = {"mean": own.mean(), "std": own.std(ddof=1)}
+        if has_constraint(results.metric):
+            own_columns |= {"met": (own >= 0).sum(), "scored": len(own)}
+        rows[name] = {"title": titles[name], **own_columns, **others}
+    extra = ["met", "scored"] if has_constraint(results.metric) else []
+    columns = ["title", "mean", "std", *extra, *results.other_metrics]
     ranking = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     ranking.index.name = "method"
     return ranking.sort_values("mean", ascending=False, kind="stable")

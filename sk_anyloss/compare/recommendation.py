@@ -9,7 +9,7 @@ import numpy as np
 
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.methods.simplicity import simplicity
-from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.text import constraint_text
 from sk_anyloss.compare.report.thresholds import total_cost
 
 if TYPE_CHECKING:
@@ -120,34 +120,40 @@ def recommend(results: Results, data: str | None = None) -> Recommendation | Non
         equals=equals,
         sentence="",
     )
-    sentence = _sentence(results, data, found, float(means[leader]))
+    sentence = _sentence(results, data, found)
     return Recommendation(**{**asdict(found), "sentence": sentence})
 
 
-def _sentence(
-    results: Results, data: str | None, found: Recommendation, best: float
-) -> str:
+def _sentence(results: Results, data: str | None, found: Recommendation) -> str:
     metric, title = results.metric_title, get_method(found.method).title
-    score = f"{metric} {found.score:.3f}"
+    ranking = results.ranking(data)
+
+    def score_of(name: str) -> str:
+        row = ranking.loc[name]
+        return constraint_text(row) or f"{row['mean']:.3f}"
+
+    score = f"{metric} {score_of(found.method)}"
     effect = describe_effect(results, found.method, data)
     partial = _partial(results, data)
     last = _caution(results, data) + partial
     if found.next is None or found.next_score is None:
         only = f"Use {title}, the only method that was compared."
         return f"{only} {effect} ({score}).{last}"
-    following = f"next: {get_method(found.next).title} {found.next_score:.3f}"
+    following = f"next: {get_method(found.next).title} {score_of(found.next)}"
     if found.probability is None:
         best_title = get_method(found.leader).title
         return (
             f"Too few finished folds to choose by: {best_title} has the "
-            f"best mean so far ({metric} {best:.3f}; {following}).{partial}"
+            f"best mean so far ({metric} {score_of(found.leader)}; {following})."
+            f"{partial}"
         )
     really = f"probability that it is really better {found.probability:.2f}"
     if found.is_clear:
         return f"Use {title}. {effect} ({score}; {following}, {really}).{last}"
     leader = get_method(found.leader).title
     close = (
-        f"Too close to call: {leader} leads with {metric} {best:.3f} "
+        f"Too close to call: {leader} leads with {metric} "
+        f"{score_of(found.leader)} "
         f"({following}, {really})."
     )
     n = len(found.equals)
@@ -215,7 +221,7 @@ def describe_effect(results: Results, method: str, data: str | None) -> str:
                 f"; it is weakest on {table.classes[weakest]}, of which it finds "
                 f"{right[weakest]:,.0f} of {totals[weakest]:,.0f}"
             )
-    return text + _constraint(results, method, table.name)
+    return text
 
 
 def _effect_on_labels(results: Results, method: str, table: Table, repeats: int) -> str:
@@ -234,15 +240,6 @@ def _effect_on_labels(results: Results, method: str, table: Table, repeats: int)
         f"{text}; it is weakest on {worst}, of which it finds {own['tp']:,.0f} of "
         f"{own['tp'] + own['fn']:,.0f}, with {own['fp']:,.0f} false alarms"
     )
-
-
-def _constraint(results: Results, method: str, data: str) -> str:
-    """In how many folds a metric with a constraint meets it."""
-    if "@" not in metric_title(results.metric):
-        return ""
-    scores = results.scores(data)[method].dropna()
-    met = int((scores >= 0).sum())
-    return f"; the constraint is met in {met} of {len(scores)} folds"
 
 
 def _caution(results: Results, data: str | None) -> str:

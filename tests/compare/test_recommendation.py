@@ -113,12 +113,19 @@ def test_repeats_give_means_and_partial_runs_say_so():
 def test_a_constraint_is_counted_over_the_folds():
     hits = {"anyloss": [9, 8, 7], "bce": [1, 2, 1]}
     found = comparison(hits, alarms=2, metric="precision@recall>=0.8")
-    assert "the constraint is met in 2 of 3 folds" in str(found.recommendation())
+    assert (
+        "(precision@recall>=0.8 met in 2 of 3 folds; next: BCE met in 0 of 3 folds"
+    ) in str(found.recommendation())
+    assert "-0." not in str(found.recommendation())
     rows = found.text().splitlines()
     (first,) = (i for i, line in enumerate(rows) if " rank " in line)
     heads, *lines = rows[first : first + 3]
     place = heads.index(" rank") + len(" rank")
     assert all(line[place - 3 : place].strip() in ("1.0", "2.0") for line in lines)
+    assert ["met 2/3" in lines[0], "met 0/3" in lines[1]] == [True, True]
+    assert found.table["mean"].iloc[1] < 0
+    kept = comparison({"anyloss": [9, 8, 8]}, alarms=1, metric="precision@recall>=0.8")
+    assert "precision@recall>=0.8 0.89" in str(kept.recommendation())
 
 
 def test_the_weakest_of_several_classes_is_named():

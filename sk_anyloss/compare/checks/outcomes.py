@@ -9,7 +9,11 @@ import numpy as np
 from sk_anyloss.compare.checks.base import NotApplicable, ResultCheck
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
-from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.text import (
+    constraint_text,
+    has_constraint,
+    metric_title,
+)
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -49,13 +53,14 @@ class WorseThanDummy(ResultCheck):
     def find(self, results: Results, table: Table) -> str | None:
         """Whether the best prediction without a model is as good as the leader."""
         leader, dummies = _leader(results, table), results.dummies(table.name)
-        mean, best = results.scores(table.name)[leader].mean(), dummies.iloc[0]
-        if mean > best["mean"] + results.rope:
+        own, best = results.ranking(table.name).loc[leader], dummies.iloc[0]
+        if own["mean"] > best["mean"] + results.rope:
             return None
+        one, other = (constraint_text(r) or f"{r['mean']:.3f}" for r in (own, best))
         return (
             f"No method is better than no model: {get_method(leader).title} has "
-            f"{results.metric_title} {mean:.3f}, and predicting {best['title']} has "
-            f"{best['mean']:.3f}; the columns do not predict the target, or this "
+            f"{results.metric_title} {one}, and predicting {best['title']} has "
+            f"{other}; the columns do not predict the target, or this "
             "metric does not measure what you want."
         )
 
@@ -155,6 +160,8 @@ class UnstableFolds(ResultCheck):
         """Whether the scores of the leader vary much between folds."""
         leader = _leader(results, table)
         scores = results.scores(table.name)[leader].dropna()
+        if has_constraint(results.metric) and scores.min() < 0:
+            raise NotApplicable("the constraint is not met in every fold")
         if len(scores) < 3:
             raise NotApplicable("there are fewer than three finished folds")
         if scores.std(ddof=1) <= self.MAX_STD:
@@ -183,7 +190,10 @@ class TrainingGap(ResultCheck):
             raise NotApplicable("the folds have no predictions of training samples")
         metric = results.metric
         train = np.mean([score_counts(metric, own, table.classes) for own in counts])
-        test = results.scores(table.name)[leader].mean()
+        scores = results.scores(table.name)[leader]
+        if has_constraint(metric) and scores.min() < 0:
+            raise NotApplicable("the constraint is not met in every fold")
+        test = scores.mean()
         if train - test <= self.MAX_GAP:
             return None
         return (

@@ -24,6 +24,7 @@ from sk_anyloss.compare.report.drawing import (
     printable,
     style,
 )
+from sk_anyloss.compare.report.text import score_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ def plot_scores(
         axes.plot(values, height, "o", color=colour, alpha=0.3, markersize=4)
         axes.plot(values.mean(), position, "|", color=colour, markersize=17, mew=3)
         axes.annotate(
-            f"{values.mean():.3f}", (1.01, position), va="center", fontsize=10,
+            score_text(ranking.loc[name]), (1.01, position), va="center", fontsize=10,
             xycoords=("axes fraction", "data"), color=colour,
         )  # fmt: skip
     titles = [printable(ranking.loc[name, "title"]) for name in reversed(scored)]

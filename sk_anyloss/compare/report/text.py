@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,15 @@ from sk_anyloss.metrics.multiclass.averages import AVERAGES
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
 
-__all__ = ["format_recommendation", "format_results", "metric_title", "wrap_finding"]
+__all__ = [
+    "constraint_text",
+    "format_recommendation",
+    "format_results",
+    "has_constraint",
+    "metric_title",
+    "score_text",
+    "wrap_finding",
+]
 
 TITLES = {
     "f1": "F1",
@@ -66,6 +75,44 @@ def metric_title(metric: str | Metric) -> str:
         return TITLES[name]
     has_name = AVERAGED.search(name) or "[" in name
     return name if has_name else name.replace("_", " ")
+
+
+def has_constraint(metric: str | Metric) -> bool:
+    """Whether a metric has a floor under another one.
+
+    A fold that misses it has the negative shortfall as its score, which is no value of
+    the metric and is not shown as one.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import has_constraint
+    >>> has_constraint("precision@recall>=0.8"), has_constraint("precision")
+    (True, False)
+    """
+    return "@" in metric_title(metric)
+
+
+def constraint_text(row: Mapping[str, float]) -> str:
+    """In how many folds a constraint is met, if not in all of them.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of a ranking, with ``met`` and ``scored`` if there is a constraint.
+
+    Returns
+    -------
+    text : str
+        Empty if there is none, or none that is missed.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import constraint_text
+    >>> constraint_text({"met": 2, "scored": 3}), constraint_text({"mean": 0.5})
+    ('met in 2 of 3 folds', '')
+    """
+    met, scored = row.get("met", 0), row.get("scored", 0)
+    return f"met in {met:.0f} of {scored:.0f} folds" if met < scored else ""
 
 
 def format_results(
@@ -183,9 +230,25 @@ def _head(metric: str) -> str:
     return HEADS.get(metric, metric_title(metric))
 
 
-def _mean_and_std(row: dict[str, float]) -> str:
-    mean, std = _number(row["mean"]), _number(row["std"])
-    return f"{mean} {_plus_minus()} {std}" if std else mean
+def score_text(row: Mapping[str, float]) -> str:
+    """The mean score of a row of a ranking, or how often its constraint is met.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import score_text
+    >>> score_text({"mean": 0.25}), score_text({"mean": -0.1, "met": 2, "scored": 3})
+    ('0.250', 'met 2/3')
+    """
+    if constraint_text(row):
+        return f"met {row['met']:.0f}/{row['scored']:.0f}"
+    return _number(row["mean"])
+
+
+def _mean_and_std(row: Mapping[str, float]) -> str:
+    mean, std = score_text(row), _number(row["std"])
+    if not std or constraint_text(row):
+        return mean
+    return f"{mean} {_plus_minus()} {std}"
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
-from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.text import has_constraint, metric_title
 from sk_anyloss.compare.results.fits import Fits
 from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
@@ -290,6 +290,9 @@ class Scores(Fits):
             },
             index=self.methods,
         )
+        if has_constraint(self.metric):
+            ranking["met"] = (scores >= 0).sum()
+            ranking["scored"] = scores.notna().sum()
         ranking.index.name = "method"
         return ranking.sort_values(["mean", "rank"], ascending=[False, True])
 

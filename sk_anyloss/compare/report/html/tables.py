@@ -10,7 +10,7 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.classes import class_section
 from sk_anyloss.compare.report.html.markup import bullets, cell, sortable
 from sk_anyloss.compare.report.html.meanings import metric_meaning
-from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.text import constraint_text, metric_title
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -85,6 +85,8 @@ def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str
 
 
 def _mean_and_std(row: Mapping[str, float]) -> str:
+    if missed := constraint_text(row):
+        return missed
     spread = f" <small>± {_number(row['std'])}</small>" if _number(row["std"]) else ""
     return _number(row["mean"]) + spread
 
