@@ -55,7 +55,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 #: Examples of more than about five seconds, which QUICK=1 shows but does not run.
-LONG_EXAMPLES = ("distributed", "many_fits")
+LONG_EXAMPLES = ("distributed",)
 _quick = bool(os.environ.get("QUICK"))
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
