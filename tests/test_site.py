@@ -1,0 +1,43 @@
+"""What the documentation's own Sphinx extension does: links, formulas, order."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXTENSION = runpy.run_path(str(ROOT / "docs" / "_ext" / "site_pages.py"))
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<a href="guide/use.html#here">1</a> <a href="https://example.org/none">2</a>'
+        '<a href="#top">3</a> <h1 id="top"></h1>'
+    )
+    (tmp_path / "guide" / "use.html").write_text('<p id="here"></p>')
+    return tmp_path
+
+
+def test_a_site_without_broken_links(site):
+    assert EXTENSION["broken_links"](site) == []
+
+
+@pytest.mark.parametrize(
+    "link", ["none.html", "../index.html#none", "#none", "picture.png"]
+)
+def test_broken_links_are_named_with_their_page(site, link):
+    attribute = "src" if link.endswith("png") else "href"
+    page = site / "guide" / "use.html"
+    page.write_text(f'<p id="here"><a {attribute}="{link}"></a></p>')
+    assert EXTENSION["broken_links"](site) == [f"guide/use.html: {link}"]
+
+
+def test_the_gallery_is_in_reading_order_and_others_follow():
+    scripts = {path.name for path in (ROOT / "examples").glob("plot_*.py")}
+    order = EXTENSION["READING_ORDER"]
+    assert {f"plot_{name}.py" for name in order} <= scripts
+    place = EXTENSION["ReadingOrder"]("examples")
+    assert sorted(scripts, key=place)[0] == "plot_quick_start.py"
+    assert place("plot_new.py") > place(f"plot_{order[-1]}.py")
