@@ -4,6 +4,9 @@ A loss is ``1 - f(counts(step(logits)))``, so every metric f with one step and e
 step with one metric, and a few other pairs, cover the code of all pairs.
 """
 
+import numpy as np
+import torch
+
 from sk_anyloss.losses import AnyLoss, Focal, Hybrid, Pairs, get_loss, loss_names
 from sk_anyloss.losses.steps import LogitSigmoid, step_names
 from sk_anyloss.metrics import metric_names
@@ -46,3 +49,11 @@ KINDS = [*STEPS, *NAMED, *SPECIAL[:4]]
 FAMILY = [*METRICS, *(loss for loss in STEPS if str(loss) != str(AnyLoss("f1")))]
 OTHERS = [*CROSSES, *NAMED, *SPECIAL]
 ALL_LOSSES = [*FAMILY, *OTHERS]
+
+
+def batch(n=12, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    z = torch.from_numpy(rng.normal(size=n) * spread)
+    y = torch.from_numpy((rng.random(n) < 0.4).astype(float))
+    w = torch.from_numpy(rng.integers(1, 4, n).astype(float))
+    return z.requires_grad_(), y, w

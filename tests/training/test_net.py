@@ -4,13 +4,9 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse
 import torch
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score
 from skorch import NeuralNet
 from skorch.callbacks import (
     BatchScoring,
@@ -21,9 +17,9 @@ from skorch.callbacks import (
 )
 from skorch.dataset import ValidSplit
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import TensorDataset
 
-from sk_anyloss import AnyLossClassifier, AnyLossNet, metric_score
+from sk_anyloss import AnyLossNet, metric_score
 from sk_anyloss.losses import (
     BCE,
     MSE,
@@ -34,25 +30,8 @@ from sk_anyloss.losses import (
     WeightedBCE,
 )
 from sk_anyloss.losses.steps import Sigmoid
-from sk_anyloss.training.network.mlp import MLP
 from tests.tolerances import SAME_MODEL
-
-
-def mlp(d=6, **params):
-    return MLP(d, **{"dtype": torch.float64, "random_state": 0, **params})
-
-
-class Column(nn.Module):
-    """A module as people write them: float32, output of shape (n, 1)."""
-
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(6, 1)
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
-
-    def forward(self, rows):
-        return self.linear(rows)
+from tests.training.modules import mlp
 
 
 def test_is_a_skorch_net_that_learns(imbalanced):
@@ -68,12 +47,6 @@ def test_is_a_skorch_net_that_learns(imbalanced):
     assert ((proba[:, 1] > 0.5) == net.predict(X)).all()
 
 
-def test_any_module_with_a_column_of_logits(imbalanced):
-    X, y = imbalanced
-    net = AnyLossNet(Column, metric="gmean", lr=0.05, random_state=0).fit(X, y)
-    assert net.score(X, y) > 0.8
-
-
 def test_a_module_given_ready_made_is_copied_so_every_fit_starts_alike(imbalanced):
     X, y = imbalanced
     module = mlp()
@@ -83,44 +56,6 @@ def test_a_module_given_ready_made_is_copied_so_every_fit_starts_alike(imbalance
     assert (net.fit(X, y).logits(X) == first).all()
     assert torch.equal(module.layers[-1].weight, before)
     assert (clone(net).fit(X, y).logits(X) == first).all()
-
-
-def test_pandas_rows_labels_and_weights(imbalanced):
-    X, y = imbalanced
-    frame, labels, weight = pd.DataFrame(X), pd.Series(y), pd.Series(np.ones(300))
-    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(frame, labels, weight)
-    expected = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
-    np.testing.assert_allclose(net.logits(frame), expected.logits(X), **SAME_MODEL)
-
-
-def test_inputs_of_more_dimensions():
-    images = np.random.default_rng(0).normal(size=(80, 1, 4, 4)).astype("float32")
-    y = (images.mean((1, 2, 3)) > 0.1).astype(int)
-    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 1))
-    net = AnyLossNet(module, max_epochs=5).fit(images, y)
-    assert net.predict(images).shape == (80,)
-
-
-def test_several_inputs_by_name(imbalanced):
-    X, y = imbalanced
-
-    class Two(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(6, 1, dtype=torch.float64)
-
-        def forward(self, left, right):
-            return self.linear(torch.cat((left, right), dim=1))
-
-    inputs = {"left": X[:, :2], "right": X[:, 2:]}
-    net = AnyLossNet(Two, max_epochs=3).fit(inputs, y, sample_weight=np.ones(300))
-    assert net.predict(inputs).shape == (300,)
-
-
-def test_the_module_must_give_logits_of_one_or_two_dimensions(imbalanced):
-    X, y = imbalanced
-    with pytest.raises(ValueError, match="one logit for each sample"):
-        AnyLossNet(nn.Sequential(nn.Linear(6, 4), nn.Unflatten(1, (2, 2)))).fit(X, y)
 
 
 def test_weight_two_is_the_row_twice(imbalanced):
@@ -262,44 +197,6 @@ def test_any_optimizer_even_one_with_a_closure(imbalanced):
     assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
 
 
-def test_a_foreign_criterion(imbalanced):
-    X, y = imbalanced
-    settings = {"max_epochs": 10, "random_state": 0}
-    foreign = AnyLossNet(mlp(), criterion=nn.BCEWithLogitsLoss, **settings).fit(X, y)
-    own = AnyLossNet(mlp(), criterion=BCE, **settings).fit(X, y)
-    np.testing.assert_allclose(foreign.logits(X), own.logits(X), **SAME_MODEL)
-    np.testing.assert_allclose(
-        foreign.history[:, "train_loss"], own.history[:, "train_loss"], **SAME_MODEL
-    )
-    with pytest.raises(ValueError, match="does not take sample_weight"):
-        foreign.fit(X, y, sample_weight=np.ones(300))
-
-
-def test_a_foreign_iterator_and_dataset(imbalanced):
-    X, y = imbalanced
-    net = AnyLossNet(mlp(), iterator_train=DataLoader, iterator_valid=DataLoader)
-    assert net.set_params(max_epochs=2).fit(X, y).predict(X).shape == (300,)
-    data = TensorDataset(torch.tensor(X), torch.tensor(y))
-    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(data)
-    assert net.predict(data).shape == (300,)
-    with pytest.raises(ValueError, match="cannot be added to a dataset"):
-        net.fit(data, sample_weight=np.ones(300))
-
-
-def test_sparse_rows(imbalanced):
-    X, y = imbalanced
-    sparse = scipy.sparse.csr_array(X)
-    nets = [AnyLossNet(mlp(), random_state=0, max_epochs=5) for _ in range(2)]
-    dense, thin = nets[0].fit(X, y), nets[1].fit(sparse, y)
-    np.testing.assert_allclose(dense.logits(X), thin.logits(sparse), **SAME_MODEL)
-
-
-@pytest.mark.parametrize("y", [[1, 2, 3], [-1, 1, 1], [[0], [1], [0]]])
-def test_labels_must_be_0_and_1(y):
-    with pytest.raises(ValueError, match="labels 0 and 1"):
-        AnyLossNet(mlp(1)).fit(np.zeros((3, 1)), np.array(y))
-
-
 def test_partial_fit_goes_on(imbalanced):
     X, y = imbalanced
     net = AnyLossNet(mlp(), max_epochs=4, random_state=0).fit(X, y)
@@ -425,49 +322,6 @@ def test_a_subclass_with_a_step_of_its_own_is_asked(method, imbalanced):
     assert len(calls) == 10  # Five batches an epoch.
 
 
-def test_rows_in_reverse_are_rows(imbalanced):
-    X, y = imbalanced
-    net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X[::-1], y[::-1])
-    other = AnyLossNet(mlp(), max_epochs=2, random_state=0)
-    other.fit(X[::-1].copy(), y[::-1].copy())
-    assert (net.logits(X) == other.logits(X)).all()
-
-
-def constant_logit(bias):
-    """A module that starts with one decision, and cannot leave it."""
-    module = nn.Linear(6, 1)
-    nn.init.zeros_(module.weight)
-    nn.init.constant_(module.bias, bias)
-    return module
-
-
-@pytest.mark.parametrize(("bias", "label"), [(9.0, 1), (-9.0, 0)])
-def test_a_collapsed_model_is_warned_of_with_the_way_out(bias, label, imbalanced):
-    X, y = imbalanced
-    settings = {"warm_up": 0, "criterion__step": Sigmoid(73)}
-    net = AnyLossNet(constant_logit(bias), max_epochs=2, lr=1e-3, **settings)
-    message = (
-        rf"predicts {label} for every training sample.*warm_up=0.75"
-        r".*Sigmoid\(L=10\).*lr=0.001"
-    )
-    with pytest.warns(ConvergenceWarning, match=message):
-        net.fit(X.astype("float32"), y)
-    net.partial_fit(X.astype("float32"), y)  # It may go on to learn.
-
-
-def test_no_warning_of_a_collapse_where_there_is_one_class(imbalanced):
-    X, y = imbalanced
-    AnyLossNet(constant_logit(-9.0), max_epochs=2).fit(
-        X.astype("float32"), np.zeros_like(y)
-    )
-
-
-def test_the_classifier_warns_of_a_collapse_once(imbalanced):
-    with pytest.warns(ConvergenceWarning) as found:
-        AnyLossClassifier("precision", max_epochs=100, random_state=0).fit(*imbalanced)
-    assert len(found) == 1
-
-
 class Watching(Callback):
     """Asks about every batch."""
 
@@ -516,67 +370,3 @@ def test_a_network_of_ones_own_runs_on_all_threads(imbalanced):
         assert net.module_.seen == {3}
     finally:
         torch.set_num_threads(before)
-
-
-def several(n_classes=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(300, 6)).astype("float32")
-    y = np.digitize(X[:, 0] + 0.3 * X[:, 1], np.linspace(-1, 1, n_classes - 1))
-    return X, y
-
-
-def test_a_module_with_an_output_for_each_class():
-    X, y = several()
-    torch.manual_seed(0)
-    net = AnyLossNet(
-        nn.Linear(6, 3),
-        metric="f1",
-        criterion__step=Sigmoid(L=10),
-        lr=0.05,
-        max_epochs=60,
-        train_split=ValidSplit(5, stratified=True),
-        random_state=0,
-    ).fit(X, y)
-    proba = net.predict_proba(X)
-    assert proba.shape == (300, 3)
-    assert net.classes_.tolist() == [0, 1, 2]
-    assert (net.predict(X) == proba.argmax(axis=1)).all()
-    expected = f1_score(y, net.predict(X), average="macro")
-    assert net.score(X, y) == pytest.approx(expected)
-    assert net.history[-1, "valid_score"] > 0.7
-    same = AnyLossNet(MLP(6, (), n_outputs=3), metric="f1", lr=0.05, max_epochs=60)
-    assert same.fit(X, y).score(X, y) > 0.7
-
-
-def test_a_module_with_an_output_for_each_label():
-    X, y = several()
-    Y = np.column_stack([y > 0, y > 1, X[:, 2] > 0]).astype(int)
-    for module in (nn.Linear(6, 3), MLP(6, (), n_outputs=3)):
-        for metric in ("f1_micro", "f1_samples"):
-            net = AnyLossNet(module, metric=metric, lr=0.1, max_epochs=40)
-            net.fit(X, Y)
-            assert net.predict(X).shape == net.predict_proba(X).shape == (300, 3)
-            average = metric.removeprefix("f1_")
-            expected = f1_score(Y, net.predict(X), average=average, zero_division=0)
-            assert net.score(X, Y) == pytest.approx(expected)
-            assert expected > 0.8
-
-
-def test_metrics_of_several_classes_and_torch_criteria():
-    X, y = several(5)
-    kappa = AnyLossNet(
-        nn.Linear(6, 5), metric="kappa_quadratic", lr=0.05, max_epochs=60
-    )
-    assert kappa.fit(X, y).score(X, y) > 0.7
-    torchs = AnyLossNet(
-        nn.Linear(6, 5), metric="mcc", criterion=nn.CrossEntropyLoss, lr=0.05
-    )
-    assert torchs.fit(X, y).score(X, y) > 0.5
-    with pytest.raises(ValueError, match="one of several classes or labels"):
-        AnyLossNet(nn.Linear(6, 1), metric="kappa_quadratic").fit(X, y > 1)
-
-
-def test_no_samples_are_refused():
-    net = AnyLossNet(nn.Linear(3, 1))
-    with pytest.raises(ValueError, match="There are no samples to train on"):
-        net.fit(np.zeros((0, 3), dtype="float32"), np.zeros(0, dtype=int))
