@@ -155,7 +155,8 @@ class Runner:
     ) -> Generator[list[Trial]]:
         """Try all candidates on one fold, and train the promising ones on the others.
 
-        Networks are tried in fewer epochs, and then trained on all folds in one stack.
+        Networks are tried in fewer epochs, and then trained on all folds in one stack;
+        other classifiers are fitted on each of the other folds, in processes of theirs.
         What is dropped is decided between the steps, so that it does not depend on
         the number of processes.
         """
@@ -172,29 +173,33 @@ class Runner:
         first = [trial for trials in found for trial in trials]
         pool = self.out_of_fold.of_fold(fold)
         behind = clearly_behind(first, pool, len(data.folds))
-        rest = data.of_folds([k for k in range(len(data.folds)) if k != fold])
+        others = [k for k in range(len(data.folds)) if k != fold]
         start, kept, jobs = 0, [], []
         for group in groups:
             own = range(start, start + len(group))
             kept.append([i for i in own if not first[i].error and i not in behind])
             left = [group[i - start] for i in kept[-1]]
-            if left:
-                jobs.append((left, rest if ESTIMATOR in left[0] else data))
+            if left and ESTIMATOR in left[0]:
+                # A job for each fold, so that no process is idle.
+                jobs += [(left, data.of_folds([k])) for k in others]
+            elif left:
+                jobs.append((left, data))
             start += len(group)
         later = run(jobs)
-        sizes = self.out_of_fold.sizes
-        reason = f"after fold {fold} of {len(sizes)} it was clearly behind."
+        reason = f"after fold {fold} of {len(data.folds)} it was clearly behind."
         start = 0
         for group, going_on in zip(groups, kept, strict=True):
-            trained = iter(next(later) if going_on else [])
+            is_network = ESTIMATOR not in group[0]
+            trained = iter(next(later) if going_on and is_network else [])
             done = []
             for i, params in enumerate(group, start):
                 trial = first[i]
-                if i in going_on and trial.is_network:
+                if i in going_on and is_network:
                     again = next(trained)
                     trial = replace(again, seconds=trial.seconds + again.seconds)
                 elif i in going_on:
-                    trial = trial.joined(next(trained), fold, sizes)
+                    parts = {k: next(later)[0] for k in others}
+                    trial = Trial.joined({fold: trial, **parts})
                 elif i in behind:
                     trial = Trial.dropped(params, reason, trial.seconds)
                 else:

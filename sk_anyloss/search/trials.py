@@ -128,31 +128,28 @@ class Trial:
         error = f"Dropped: {reason}"
         return cls(params, [], np.empty(0), seconds, error=error, is_dropped=True)
 
-    def joined(self, rest: Trial, fold: int, sizes: Sequence[int]) -> Trial:
-        """Add the models of all other folds to those of one fold.
+    @classmethod
+    def joined(cls, parts: Mapping[int, Trial]) -> Trial:
+        """A candidate that was trained on each fold by itself.
 
         Parameters
         ----------
-        rest : Trial
-            The same candidate, trained on all folds but one.
-        fold : int
-            The number of that one.
-        sizes : sequence of int
-            Numbers of samples that all folds leave out.
+        parts : dict
+            The candidate as it was trained on each fold, by the number of that.
 
         Returns
         -------
         trial : Trial
-            With the models and outputs of all folds; as failed, if the rest did.
+            With the models and outputs of all folds; as failed, if it failed on one.
         """
-        seconds = self.seconds + rest.seconds
-        if rest.error:
-            return replace(rest, seconds=seconds)
-        others = [size for k, size in enumerate(sizes) if k != fold]
-        outputs = np.split(rest.log_odds, np.cumsum(others)[:-1])
-        outputs.insert(fold, self.log_odds)
-        models = [*rest.models[:fold], *self.models, *rest.models[fold:]]
-        return Trial(self.params, models, np.concatenate(outputs), seconds)
+        folds = [parts[k] for k in sorted(parts)]
+        seconds = sum(trial.seconds for trial in folds)
+        for trial in folds:
+            if trial.error:
+                return replace(trial, seconds=seconds)
+        models = [model for trial in folds for model in trial.models]
+        outputs = np.concatenate([trial.log_odds for trial in folds])
+        return cls(folds[0].params, models, outputs, seconds)
 
     def describe(self) -> str:
         """Its parameters in one line."""
