@@ -8,7 +8,8 @@
 ``files`` writes Parquet files of 30 columns of float32 and trains on them from memory
 and from disk, each in a process of its own: seconds and CPU seconds of the second
 epoch, peak memory above that of a small fit, F1 on other samples. Above 20 million
-samples it is six columns, from disk only, and the first epoch. ``processes`` trains a
+samples it is six columns, from disk only, and the first epoch. With ``--folder`` the
+files stay there, and are read again by the next call. ``processes`` trains a
 network of (256, 256) in several processes, each on a core of its own: samples a second,
 those of as many trainings that know nothing of each other, which is what the computer
 allows, and CPU seconds of all processes together. ``messages`` times the sums over
@@ -17,8 +18,10 @@ an epoch of many samples on many nodes, and adds them up. CPU seconds count wher
 programs use the machine.
 """
 
+import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -114,8 +117,11 @@ def measure_files(n: int, folder: Path) -> dict[str, list[float]]:
     """Seconds, CPU seconds, bytes and score of a training from memory and from disk."""
     found, fits = {}, n <= IN_MEMORY
     n_features = N_FEATURES if fits else FEW_FEATURES
-    write_files(folder / "train", n, 0, n_features)
-    write_files(folder / "test", 20_000, 1, n_features)
+    if not (folder / "test").exists():  # It is written last.
+        shutil.rmtree(folder / "train", ignore_errors=True)
+        write_files(folder / "train", n, 0, n_features)
+        write_files(folder / "unfinished", 20_000, 1, n_features)
+        (folder / "unfinished").rename(folder / "test")
     for where in ("memory", "disk") if fits else ("disk",):
         command = [sys.executable, "-c", MEASURE, str(folder), where, str(1 + fits)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -123,10 +129,13 @@ def measure_files(n: int, folder: Path) -> dict[str, list[float]]:
     return found
 
 
-def print_files(n: int) -> None:
+def print_files(n: int, folder: str | None = None) -> None:
     """A line for each place that the samples are trained from."""
-    with tempfile.TemporaryDirectory() as folder:
-        measured = measure_files(n, Path(folder))
+    if folder is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            measured = measure_files(n, Path(temporary))
+    else:
+        measured = measure_files(n, Path(folder, str(n)))
     for where, (seconds, cpu, grown, score) in measured.items():
         print(
             f"{n:12,} samples from {where:6}: {seconds:7.2f} s an epoch, "
@@ -329,18 +338,23 @@ def terms_of_epoch(
 
 def main(arguments: list[str]) -> None:
     """Print a line for each case."""
-    kind, *texts = arguments
-    numbers = [int(text) for text in texts]
-    if kind == "project":
-        project(*numbers)
-        return
-    prints = {
+    kinds: dict[str, Callable[..., None]] = {
         "files": print_files,
         "processes": print_processes,
         "messages": print_messages,
+        "project": project,
     }
-    for number in numbers:
-        prints[kind](number)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kind", choices=kinds)
+    parser.add_argument("numbers", nargs="+", type=int)
+    parser.add_argument("--folder", help="where files are kept")
+    options = parser.parse_args(arguments)
+    if options.kind == "project":
+        project(*options.numbers)
+        return
+    more = {"folder": options.folder} if options.kind == "files" else {}
+    for number in options.numbers:
+        kinds[options.kind](number, **more)
 
 
 if __name__ == "__main__":
