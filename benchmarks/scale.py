@@ -12,10 +12,10 @@ samples it is six columns, from disk only, and the first epoch. With ``--folder`
 files stay there, and are read again by the next call. ``processes`` trains a
 network of (256, 256) in several processes, each on a core of its own: samples a second,
 those of as many trainings that know nothing of each other, which is what the computer
-allows, and CPU seconds of all processes together. ``messages`` times the sums over
-processes beside the calls of torch they consist of. ``project`` measures the terms of
-an epoch of many samples on many nodes, and adds them up. CPU seconds count where other
-programs use the machine.
+allows, and CPU seconds of all processes together, in steps of ``--batch`` samples of
+all of them. ``messages`` times the sums over processes beside the calls of torch they
+consist of. ``project`` measures the terms of an epoch of many samples on many nodes,
+and adds them up. CPU seconds count where other programs use the machine.
 """
 
 import argparse
@@ -170,7 +170,9 @@ def _connected(
     dist.destroy_process_group()
 
 
-def train(n: int, epochs: int, group: str | None) -> list[tuple[float, float]]:
+def train(
+    n: int, epochs: int, group: str | None, batch_size: int
+) -> list[tuple[float, float]]:
     """Seconds and CPU seconds of the epochs in this process, after a first one."""
     X, y = make_samples(n, np.random.default_rng(0))
     module = MLP(N_FEATURES, hidden=HIDDEN, batch_norm=False, random_state=0)
@@ -179,7 +181,7 @@ def train(n: int, epochs: int, group: str | None) -> list[tuple[float, float]]:
         module,
         criterion__step=Sigmoid(L=10),
         lr=1e-3,
-        batch_size=BATCH_SIZE,
+        batch_size=batch_size,
         max_epochs=1 + epochs,  # The first one also makes buffers and connections.
         callbacks=[timer],
         process_group=group,
@@ -208,23 +210,27 @@ class EpochTimes(Callback):
 
 
 def measure_training(
-    size: int, group: str | None, n: int = 100_000, epochs: int = 8
+    size: int,
+    group: str | None,
+    batch_size: int = BATCH_SIZE,
+    n: int = 100_000,
+    epochs: int = 8,
 ) -> tuple[float, float, float]:
     """Samples a second of all processes, best and median epoch, and CPU s of one."""
-    times = np.array(in_processes(size, train, n, epochs, group))
+    times = np.array(in_processes(size, train, n, epochs, group, batch_size))
     samples = n if group is not None else n * size
     speeds = samples / times[:, :, 0].max(axis=0)
     cpu = np.median(times[:, :, 1].sum(axis=0)) / samples
     return float(speeds.max()), float(np.median(speeds)), float(cpu)
 
 
-def print_processes(size: int) -> None:
+def print_processes(size: int, batch: int = BATCH_SIZE) -> None:
     """What a training in several processes reaches, and what it could reach."""
     kinds: dict[str, str | None] = {"one training": "world"}
     if size > 1:
         kinds["independent trainings"] = None
     for name, group in kinds.items():
-        best, median, cpu = measure_training(size, group)
+        best, median, cpu = measure_training(size, group, batch)
         print(
             f"{size} processes, {name:21}: {best:9,.0f} samples/s in the best epoch, "
             f"{median:9,.0f} in the median one, {1e6 * cpu:.2f} s of CPU for a million",
@@ -348,13 +354,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("kind", choices=kinds)
     parser.add_argument("numbers", nargs="+", type=int)
     parser.add_argument("--folder", help="where files are kept")
+    parser.add_argument("--batch", type=int, default=BATCH_SIZE, help="for processes")
     options = parser.parse_args(arguments)
     if options.kind == "project":
         project(*options.numbers)
         return
-    more = {"folder": options.folder} if options.kind == "files" else {}
+    more = {"files": {"folder": options.folder}, "processes": {"batch": options.batch}}
     for number in options.numbers:
-        kinds[options.kind](number, **more)
+        kinds[options.kind](number, **more.get(options.kind, {}))
 
 
 if __name__ == "__main__":
