@@ -1,5 +1,6 @@
 """The code of the README and the examples runs, and the documents are consistent."""
 
+import pydoc
 import re
 from pathlib import Path
 
@@ -71,6 +72,15 @@ def test_figures_and_commands_of_the_documents_exist(page):
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists()
     for example in re.findall(r"examples/(plot_\w+)", text):
         assert (ROOT / "examples" / f"{example}.py").exists(), example
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda p: p.stem)
+def test_what_the_documents_import_exists(page):
+    """Also on pages whose code needs several processes, files or other packages."""
+    text = page.read_text(encoding="utf-8")
+    for module, names in re.findall(r"from (sk_anyloss[\w.]*) import ([\w, ]+)", text):
+        for name in names.split(","):
+            assert pydoc.locate(f"{module}.{name.strip()}"), f"{module}: {name}"
 
 
 def test_the_readme_is_short_and_its_commands_exist():
