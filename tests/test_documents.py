@@ -30,10 +30,11 @@ SELF_CONTAINED = [
             "pitfalls",
             "losses",
             "classes",
+            "compare",
+            "networks",
+            "search",
         )
     ),
-    DOCS / "networks.md",
-    DOCS / "search.md",
     *sorted((DOCS / "guide").glob("*.md")),
 ]
 ALL_PAGES = [ROOT / "README.md", *DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]
