@@ -49,6 +49,17 @@ def test_labels_and_scores_are_those_of_the_model(method):
     assert labels.tolist() == names[model.predict(SINGLE)].tolist()
 
 
+def test_samples_in_double_precision_stay_on_their_side_of_a_threshold():
+    # Of more than 255 distinct values, some are thresholds themselves.
+    samples = np.random.default_rng(0).normal(size=(600, 3)).round(4)
+    y = (samples.sum(axis=1) > 1).astype(int)
+    model = to_plain(fit_method(make_table(samples, y), "histgb", "f1"))
+    converted = to_onnx(model, COLUMNS[:3], ["no", "yes"])
+    _, scores = run(converted, {"X": samples.astype(np.float32)})
+    np.testing.assert_allclose(scores, model.predict_proba(samples), rtol=0, atol=1e-5)
+    assert verify_onnx(converted, model, samples) <= 1e-6
+
+
 def test_several_classes_have_a_score_each():
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
     for method in ("anyloss", "logistic"):

@@ -133,11 +133,9 @@ def _add_boosting(g: Graph, model: HistGradientBoostingClassifier, x: str) -> De
             raise ONNXError("its trees split by categories")
         for place, node in enumerate(tree.nodes):
             is_leaf = bool(node["is_leaf"])
-            # A number in single precision is at most the threshold if it is at most
-            # the largest number in single precision below it.
+            # Rounded as the samples are: thresholds are often values of samples, which
+            # then stay on their side.
             threshold = np.float32(node["num_threshold"])
-            if threshold > node["num_threshold"]:
-                threshold = np.nextafter(threshold, np.float32(-np.inf))
             values = (
                 number, place, "LEAF" if is_leaf else "BRANCH_LEQ",
                 0 if is_leaf else int(node["feature_idx"]),
