@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from skorch.callbacks import EpochScoring
 from torch import nn
 
+import sk_anyloss.estimators.stack
 import sk_anyloss.training.trainer
 from sk_anyloss import AnyLossClassifier, CosineDecay, EarlyStopping, fit_stack
 from sk_anyloss.losses import AnyLoss, loss_names
@@ -368,3 +369,18 @@ def test_a_loss_that_is_lost_is_told_of():
     ]
     with pytest.raises(ValueError, match=r"values up to .* standardize=True"):
         fit_stack(models, X * 1e10, y)
+
+
+def test_networks_of_the_same_samples_have_their_labels_in_common(monkeypatch):
+    seen = []
+    train = sk_anyloss.estimators.stack.train
+    monkeypatch.setattr(
+        sk_anyloss.estimators.stack,
+        "train",
+        lambda tasks: [seen.extend(tasks), train(tasks)],
+    )
+    fit_stack(
+        [model(L=5), model(L=20), model()], *DATA, rows=[*FOLDS[:1] * 2, FOLDS[1]]
+    )
+    assert seen[0].sample.target is seen[1].sample.target
+    assert seen[0].sample.target is not seen[2].sample.target

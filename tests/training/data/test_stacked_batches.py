@@ -92,3 +92,24 @@ def test_they_hold_little_more_than_a_block(monkeypatch):
     batches = StackedBatches(torch.from_numpy(X), [Group(y)], 1, 2, torch.float64)
     assert batches.buffers[0].numel() <= 90
     assert len(next(iter(batches))) == 34
+
+
+def test_only_groups_with_a_generator_are_shuffled():
+    X, y, _ = problem()
+    groups = [Group(y), Group(y, np.random.default_rng(0))]
+    batches = StackedBatches(torch.from_numpy(X), groups, 4, 1, torch.float64)
+    rows = torch.cat([batch[0].X.clone() for batch in batches], dim=1).numpy()
+    np.testing.assert_array_equal(rows[0], X)
+    assert (rows[1] != X).any()
+    np.testing.assert_array_equal(np.sort(rows[1], axis=0), np.sort(X, axis=0))
+
+
+def test_positions_take_four_bytes():
+    X, y, _ = problem()
+    groups = [Group(y, np.random.default_rng(i), np.arange(40)) for i in range(2)]
+    batches = StackedBatches(torch.from_numpy(X), groups, 4, 1, torch.float64)
+    list(batches)
+    order = batches.order
+    list(batches)
+    assert order is batches.order  # The same memory in every epoch.
+    assert order.dtype == batches.index.dtype == np.int32
