@@ -6,9 +6,17 @@ Each message is one sentence, since the command prints it as it is.
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
 
-__all__ = ["OutputError", "TableError", "TableWarning", "missing_column", "quote_some"]
+__all__ = [
+    "OutputError",
+    "TableError",
+    "TableWarning",
+    "as_argument",
+    "missing_column",
+    "quote_some",
+]
 
 #: Longest quotation of a value in a message, in characters.
 MAX_QUOTED = 60
@@ -56,6 +64,18 @@ def quote_some(values: Iterable[object], most: int = 8) -> str:
 def _quote(value: object) -> str:
     text = repr(value)
     return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 3]}..."
+
+
+def as_argument(names: Iterable[object]) -> str:
+    """Some names as the value of an option of the command, quoted for a shell.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.errors import as_argument
+    >>> as_argument(["id", "row"]), as_argument(["Unnamed: 0"])
+    ('id,row', "'Unnamed: 0'")
+    """
+    return shlex.quote(",".join(map(str, list(names)[:8])))
 
 
 def missing_column(name: object, columns: Iterable[object], where: str) -> TableError:

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from sk_anyloss.compare.checks.base import NotApplicable, TableCheck
-from sk_anyloss.compare.errors import quote_some
+from sk_anyloss.compare.errors import as_argument, quote_some
 from sk_anyloss.compare.tables.selection import (
     describe_ids,
     looks_distinct,
@@ -54,7 +54,7 @@ class LeakingColumns(TableCheck):
             f"{quote_some(found)} alone {'predicts' if one else 'predict'} the target "
             f"(balanced accuracy {scores[found[0]]:.3f} from one column): if "
             f"{'it is' if one else 'they are'} known only after the outcome, leave "
-            f"{'it' if one else 'them'} out with --drop {','.join(found[:8])}."
+            f"{'it' if one else 'them'} out with --drop {as_argument(found)}."
         )
 
     def _subsample(self, table: Table) -> np.ndarray:
@@ -136,7 +136,7 @@ class IdColumns(TableCheck):
         return (
             f"{quote_some(ids)} {'has' if one else 'have'} a distinct value in almost "
             f"every sample; if {'it is an ID' if one else 'they are IDs'}, leave "
-            f"{'it' if one else 'them'} out with --drop {','.join(ids[:8])}."
+            f"{'it' if one else 'them'} out with --drop {as_argument(ids)}."
         )
 
 
@@ -161,7 +161,7 @@ class DateColumns(TableCheck):
         return (
             f"{quote_some(dates)} {'holds' if len(dates) == 1 else 'hold'} dates, and "
             "the folds are shuffled; if the model will predict later samples than it "
-            f"was fitted on, compare with --time {dates[0]}."
+            f"was fitted on, compare with --time {as_argument(dates[:1])}."
         )
 
 
@@ -183,6 +183,6 @@ class AlmostEmptyColumns(TableCheck):
         return (
             f"{quote_some(found)} {'is' if one else 'are'} missing in "
             f"{100 * float(missing[found].min()):.0f} % of the samples or more; leave "
-            f"{'it' if one else 'them'} out with --drop {','.join(found[:8])} unless a "
+            f"{'it' if one else 'them'} out with --drop {as_argument(found)} unless a "
             "missing value means something."
         )

@@ -11,6 +11,7 @@ import pandas as pd
 from sk_anyloss.compare.errors import (
     TableError,
     TableWarning,
+    as_argument,
     missing_column,
     quote_some,
 )
@@ -229,7 +230,7 @@ def describe_ids(names: Sequence[str]) -> str:
     looks = "looks like an ID and was" if one else "look like IDs and were"
     return (
         f"{quote_some(names)} {looks} left out, since nothing that a model learns from "
-        f"an ID generalises to new samples; --keep {','.join(names[:8])} "
+        f"an ID generalises to new samples; --keep {as_argument(names)} "
         f"(keep={list(names[:8])}) brings {'it' if one else 'them'} back."
     )
 
