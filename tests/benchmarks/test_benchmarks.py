@@ -11,6 +11,7 @@ from benchmarks import (
     boosting,
     candidates,
     datasets,
+    embeddings,
     losses,
     real_sets,
     robust,
@@ -75,7 +76,13 @@ def make_options(folder, output):
     return datasets.make_parser("", folder / output).parse_args(arguments)
 
 
-@pytest.mark.parametrize("benchmark", [losses, robust, which_L, real_sets, bins])
+def fast_trees(random_state):
+    return GaussianNB()
+
+
+@pytest.mark.parametrize(
+    "benchmark", [losses, robust, which_L, real_sets, bins, embeddings]
+)
 def test_benchmarks_on_many_datasets_run_and_resume(
     benchmark, folder, monkeypatch, capsys
 ):
@@ -83,6 +90,8 @@ def test_benchmarks_on_many_datasets_run_and_resume(
     monkeypatch.setattr(losses, "LRS", (0.05,))
     monkeypatch.setattr(robust, "SETTINGS", [{"hidden": (2,), "L": 73}])
     monkeypatch.setattr(which_L, "CONFIGURATIONS", [{"hidden": (2,)}])
+    monkeypatch.setattr(embeddings, "passes", lambda n_samples: 1)
+    monkeypatch.setattr(embeddings, "HistGradientBoostingClassifier", fast_trees)
     options = make_options(folder, "results.csv")
     table = datasets.run_all(options, benchmark.run_dataset)
     assert table["set"].nunique() == 2
