@@ -7,9 +7,9 @@ HistGB with a tuned threshold. Trees are fitted once for all variants of a fold;
 processor time that this saves is added to that of each. Printed for each variant: its
 mean score, the mean difference from the default and its standard error over the data
 sets, both by data sets with an odd and with an even number, and the median of the time
-of a fit as a multiple of that of HistGB with a tuned threshold. ``--odd`` or ``--even``
-takes only such data sets: variants are chosen on the odd ones and confirmed on the even
-ones. Set ``OMP_NUM_THREADS=1``.
+of a fit as a multiple of that of HistGB with a tuned threshold, or of the first variant
+with ``--scores-only``. ``--odd`` or ``--even`` takes only such data sets: variants are
+chosen on the odd ones and confirmed on the even ones. Set ``OMP_NUM_THREADS=1``.
 """
 
 import argparse
@@ -33,6 +33,8 @@ from sk_anyloss.search.candidates import TREE_SAMPLES, default_candidates
 from sk_anyloss.search.saving.budget import passes, samples_in_batch
 
 DEFAULT, TUNED = "default", "HistGB, tuned threshold"
+#: Below it, variants with ``bins`` differ from the default.
+FEW_SAMPLES = 500
 
 
 class Remembered(ClassifierMixin, BaseEstimator):
@@ -72,10 +74,10 @@ def build(metric: str, n: int, d: int, change: Any) -> AnyLossClassifierCV:
     else:
         hidden = ()
     found = default_candidates(hidden or [()], d, n_samples=n)
-    trees = change.get("trees")
-    if trees and n < TREE_SAMPLES:
-        own = default_candidates(hidden or [()], d, n_samples=TREE_SAMPLES)
-        found = own if trees == "instead" else own[:1] + found
+    if "bins" in change and n < FEW_SAMPLES:
+        trees = [candidate for candidate in found if "estimator" in candidate]
+        found = default_candidates(hidden or [()], d, n_samples=0)
+        found = trees + found if change["bins"] == "beside" else found
     candidates: list[Any] = []
     for candidate in found:
         if "estimator" in candidate:
@@ -92,9 +94,9 @@ def build(metric: str, n: int, d: int, change: Any) -> AnyLossClassifierCV:
     )
 
 
-#: What is changed, by name; ``epochs`` and ``batch`` are factors, and ``trees`` says
-#: whether gradient boosting is tried with few samples, too: in place of the networks on
-#: bins of each feature, or beside them.
+#: What is changed, by name; ``epochs`` and ``batch`` are factors, and ``bins`` says
+#: whether networks on bins of each feature are tried in place of gradient boosting, or
+#: beside it, where samples are few.
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "twice the epochs": {"epochs": 2},
@@ -109,8 +111,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "4 folds": {"cv": 4},
     "3 folds": {"cv": 3},
     "no networks": {"networks": False},
-    "boosting instead of bins at any size": {"trees": "instead"},
-    "boosting beside bins at any size": {"trees": "beside"},
+    f"bins instead of boosting below {FEW_SAMPLES} samples": {"bins": "instead"},
+    f"boosting beside bins below {FEW_SAMPLES} samples": {"bins": "beside"},
 }
 
 
@@ -147,9 +149,10 @@ def report(table: pd.DataFrame, chosen: list[str]) -> None:
     seconds = table.pivot_table(index="set", columns="variant", values="seconds")
     odd = np.array([is_odd(name) for name in scores.index])
     header = "".join(f"{part:>24}" for part in ("odd", "even"))
-    print(f"{'':<40}{header}{'time':>7}")
-    print(f"{'data sets':<40}{odd.sum():>24}{(~odd).sum():>24}")
-    for name in [TUNED, *chosen] if TUNED in scores else chosen:
+    print(f"{'':<43}{header}{'time':>7}")
+    print(f"{'data sets':<43}{odd.sum():>24}{(~odd).sum():>24}")
+    names = [TUNED, *chosen] if TUNED in scores else chosen
+    for name in names:
         cells = ""
         for part in (odd, ~odd):
             if not part.any():
@@ -159,9 +162,8 @@ def report(table: pd.DataFrame, chosen: list[str]) -> None:
             error = step.std() / np.sqrt(max(1, part.sum()))
             cells += f"{scores[name][part].mean():>9.4f}{step.mean():>+8.4f}"
             cells += f" ±{error:.3f}"
-        if TUNED in seconds:
-            cells += f"{(seconds[name] / seconds[TUNED]).median():>7.2f}"
-        print(f"{name:<40}{cells}")
+        cells += f"{(seconds[name] / seconds[names[0]]).median():>7.2f}"
+        print(f"{name:<43}{cells}")
 
 
 def is_odd(name: str) -> bool:
@@ -184,7 +186,7 @@ def main() -> None:
         metavar="NAME",
     )
     parser.add_argument(
-        "--scores-only", action="store_true", help="without the reference for times"
+        "--scores-only", action="store_true", help="without HistGB, tuned threshold"
     )
     options = parser.parse_args()
     files = sorted(options.data.glob("*.npz"))

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
 from sk_anyloss.baselines import get_baseline
 from sk_anyloss.plain import PlainClassifier, to_plain
+from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.training.network.mlp import activation_names
 
 X, Y = make_classification(200, 5, weights=[0.8], flip_y=0.1, random_state=0)
@@ -122,8 +123,9 @@ def test_float32_stays_float32():
 
 @pytest.mark.parametrize("params", [{}, {"ensemble": False}, {"tune_threshold": True}])
 def test_the_search_predicts_the_same(params):
+    grid = candidate_grid([(), (3,)])
     model = AnyLossClassifierCV(
-        hidden=[(), (3,)], cv=3, max_epochs=5, random_state=0, **params
+        candidates=grid, cv=3, max_epochs=5, random_state=0, **params
     )
     assert_same_predictions(model.fit(X, LABELS), rtol=1e-8)
 

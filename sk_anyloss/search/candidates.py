@@ -27,7 +27,7 @@ __all__ = [
 ESTIMATOR = "estimator"
 
 #: The fewest samples for which trees are among the defaults.
-TREE_SAMPLES = 500
+TREE_SAMPLES = 100
 #: The most inputs that a piecewise-linear encoding may have among the defaults.
 MAX_BINS = 1024
 
@@ -51,7 +51,7 @@ def default_candidates(
     target_type : str, default='binary'
         ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
     n_samples : int, default=0
-        Number of samples. From 500 on, gradient boosting is tried for two classes.
+        Number of samples. From 100 on, gradient boosting is tried for two classes.
     is_sparse : bool, default=False
         Whether the samples are a sparse matrix, which gradient boosting does not take.
 

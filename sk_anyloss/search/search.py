@@ -78,7 +78,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
         Widths of hidden layers to try, each on the metric and on cross-entropy;
-        beside gradient boosting for two classes and 500 samples or more, and
+        beside gradient boosting for two classes and 100 samples or more, and
         otherwise also on a piecewise-linear encoding of the features: see
         :func:`sk_anyloss.search.candidates.default_candidates`.
     candidates : sequence of dicts and estimators, default=None
@@ -204,8 +204,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     >>> model = AnyLossClassifierCV("f1", hidden=[()], max_epochs=50, random_state=0)
     >>> model.fit(X, y).best_score_ > 0.7
     True
-    >>> len(model.estimators_)  # Four candidates, five folds.
-    20
+    >>> len(model.estimators_)  # Boosting and two networks, five folds.
+    15
     """
 
     def __init__(

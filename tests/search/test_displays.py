@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss import AnyLossClassifierCV, metric_score
+from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.search.displays import (
     SettingsDisplay,
     ThresholdDisplay,
@@ -20,8 +21,9 @@ X, Y = make_classification(200, 5, weights=[0.8], random_state=0)
 
 @pytest.fixture(scope="module")
 def search():
+    grid = candidate_grid([(), (3,)])
     model = AnyLossClassifierCV(
-        hidden=[(), (3,)], cv=3, max_epochs=15, tune_threshold=True, random_state=0
+        candidates=grid, cv=3, max_epochs=15, tune_threshold=True, random_state=0
     )
     return model.fit(X, Y)
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, metric_score
 from sk_anyloss.metrics.tuning import best_threshold, robust
-from sk_anyloss.search.candidates import describe
+from sk_anyloss.search.candidates import candidate_grid, describe
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(
@@ -32,9 +32,10 @@ X, Y = make_classification(
 )
 
 
-def search(**params):
-    small = {"hidden": [(), (3,)], "max_epochs": 15, "cv": 3, "random_state": 0}
-    return AnyLossClassifierCV(**{**small, **params})
+def search(hidden=((), (3,)), **params):
+    """A search over networks alone, on standardised features and on bins."""
+    small = {"candidates": candidate_grid(hidden), "max_epochs": 15}
+    return AnyLossClassifierCV(**{**small, "cv": 3, "random_state": 0, **params})
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,13 @@ def test_a_candidate_is_the_estimator_fitted_on_the_folds(fitted, index):
     decided = [z > cut for z, cut in zip(decisions, cuts, strict=True)]
     pooled = metric_score(np.concatenate(labels), np.concatenate(decided))
     assert fitted.cv_results_["pooled_test_score"][index] == pytest.approx(pooled)
+
+
+def test_boosting_is_tried_by_default_from_100_samples_on():
+    for n, tried in ((99, [False] * 4), (100, [True, False, False])):
+        model = AnyLossClassifierCV(hidden=[()], max_epochs=1, cv=2, random_state=0)
+        params = model.fit(X[:n], Y[:n]).cv_results_["params"]
+        assert ["estimator" in candidate for candidate in params] == tried
 
 
 def test_widths_may_be_lists():
@@ -289,7 +297,7 @@ def test_time_that_is_over_leaves_the_best_so_far():
     ("params", "message"),
     [
         ({"candidates": []}, "no candidate to try"),
-        ({"hidden": []}, "no candidate to try"),
+        ({"candidates": None, "hidden": []}, "no candidate to try"),
         ({"candidates": [{"hiden": ()}]}, "Unknown parameter 'hiden'.*'hidden'"),
         ({"candidates": [{"step": "sigmod"}]}, "Did you mean 'sigmoid'"),
         ({"candidates": [{"L": -1}]}, "L must be positive"),
