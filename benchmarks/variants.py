@@ -30,7 +30,7 @@ from benchmarks.quality.running import load_sample
 from sk_anyloss import AnyLossClassifierCV, metric_score
 from sk_anyloss.baselines import tuned_threshold
 from sk_anyloss.search.candidates import TREE_SAMPLES, default_candidates
-from sk_anyloss.search.saving.budget import passes, samples_in_batch
+from sk_anyloss.search.effort.budget import passes, samples_in_batch
 
 DEFAULT, TUNED = "default", "HistGB, tuned threshold"
 #: Below it, variants with ``bins`` differ from the default.

@@ -36,6 +36,8 @@ from sk_anyloss.search.candidates import (
     check_candidates,
     default_candidates,
 )
+from sk_anyloss.search.effort.budget import passes, samples_in_batch
+from sk_anyloss.search.effort.precision import fits_in_single
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.results import (
     best_first,
@@ -46,8 +48,6 @@ from sk_anyloss.search.results import (
     standard_errors,
 )
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.saving.budget import passes, samples_in_batch
-from sk_anyloss.search.saving.precision import fits_in_single
 from sk_anyloss.search.splits import split_params, split_samples
 from sk_anyloss.search.tasks import CandidateTasks
 from sk_anyloss.search.trials import CrossValidationData, Trial, fit_on_all
@@ -108,7 +108,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     max_epochs : int or 'auto', default='auto'
         Number of passes over the samples. ``'auto'`` is 25 for up to 10,000 samples,
         fewer for more of them, and 20 from 12,500 on, so that time grows slowly; see
-        :func:`sk_anyloss.search.saving.budget.passes`.
+        :func:`sk_anyloss.search.effort.budget.passes`.
     batch_size : int, float or 'auto', default='auto'
         Number of samples in a batch, or their fraction. ``'auto'`` is a twelfth of the
         samples, no fewer than 64 and no more than 1,024 of them.
@@ -127,7 +127,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         Whether, of two classes and 1,000 samples or more, all candidates are tried on
         one fold first, networks in a third of their epochs, and those whose scores
         there foretell a weight below 0.02 are not trained: see
-        :func:`sk_anyloss.search.saving.halving.clearly_behind`. They then have no
+        :func:`sk_anyloss.search.effort.halving.clearly_behind`. They then have no
         scores in ``cv_results_``. Not with a ``time_budget``, which drops by time.
     verbose : int, default=0
         If 1, prints a line for each candidate as soon as it is scored, and in the end

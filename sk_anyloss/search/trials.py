@@ -18,8 +18,8 @@ from sk_anyloss.estimators.tuning.out_of_fold import N_BOOTSTRAP, OutOfFold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.search.candidates import ESTIMATOR, describe
+from sk_anyloss.search.effort.budget import Clock, OutOfTimeError
 from sk_anyloss.search.members import fit_member, outputs_of
-from sk_anyloss.search.saving.budget import Clock, OutOfTimeError
 from sk_anyloss.training.data.source import Matrix, RoundedSource
 
 __all__ = ["CrossValidationData", "Trial", "fit_on_all", "run_trials"]

@@ -11,9 +11,9 @@ from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
 from sk_anyloss.search import trials
+from sk_anyloss.search.effort import budget
 from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.saving import budget
 from sk_anyloss.search.trials import (
     CrossValidationData,
     Trial,

@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 
 from sk_anyloss import AnyLossClassifierCV
-from sk_anyloss.search.saving.precision import fits_in_single
+from sk_anyloss.search.effort.precision import fits_in_single
 
 X, Y = make_classification(
     700, 4, weights=[0.8], class_sep=1.5, flip_y=0.02, random_state=0

@@ -43,7 +43,7 @@ def fits_in_single(X: Matrix) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.search.saving.precision import fits_in_single
+    >>> from sk_anyloss.search.effort.precision import fits_in_single
     >>> X = np.random.default_rng(0).random((500, 2))
     >>> fits_in_single(X), fits_in_single(X + 1e6)
     (True, False)

@@ -36,7 +36,7 @@ def passes(n_samples: int) -> int:
 
     Examples
     --------
-    >>> from sk_anyloss.search.saving.budget import passes
+    >>> from sk_anyloss.search.effort.budget import passes
     >>> [passes(n) for n in (1_000, 10_000, 50_000, 1_000_000)]
     [25, 25, 20, 5]
     """
@@ -63,7 +63,7 @@ def samples_in_batch(n_samples: int) -> int:
 
     Examples
     --------
-    >>> from sk_anyloss.search.saving.budget import samples_in_batch
+    >>> from sk_anyloss.search.effort.budget import samples_in_batch
     >>> [samples_in_batch(n) for n in (100, 1_200, 50_000)]
     [64, 100, 1024]
     """
@@ -86,7 +86,7 @@ class Clock:
 
     Examples
     --------
-    >>> from sk_anyloss.search.saving.budget import Clock
+    >>> from sk_anyloss.search.effort.budget import Clock
     >>> Clock(100.0).epochs(50, of_one=4.0)  # Of 50 epochs, 24 fit in.
     24
     >>> Clock(100.0).epochs(50, of_one=1.0)
@@ -94,7 +94,7 @@ class Clock:
     >>> Clock(100.0).epochs(50, of_one=20.0)
     Traceback (most recent call last):
     ...
-    sk_anyloss.search.saving.budget.OutOfTimeError: its networks would take ...
+    sk_anyloss.search.effort.budget.OutOfTimeError: its networks would take ...
     """
 
     def __init__(self, seconds: float | None = None, is_first: bool = False) -> None:

@@ -45,7 +45,7 @@ def first_fold(data: CrossValidationData) -> int | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.search.saving.halving import first_fold
+    >>> from sk_anyloss.search.effort.halving import first_fold
     >>> from sk_anyloss.search.trials import CrossValidationData
     >>> X, y, a, b = np.eye(2000), np.arange(2000) % 2, np.arange(900), np.arange(2000)
     >>> first_fold(CrossValidationData(X, y, [(a, b[900:]), (b[900:], a)]))
@@ -76,7 +76,7 @@ def tried(params: dict[str, Any], max_epochs: int) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from sk_anyloss.search.saving.halving import tried
+    >>> from sk_anyloss.search.effort.halving import tried
     >>> tried({"hidden": (8,)}, max_epochs=50)
     {'hidden': (8,), 'max_epochs': 17}
     """
@@ -114,7 +114,7 @@ def clearly_behind(
     --------
     >>> import numpy as np
     >>> from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
-    >>> from sk_anyloss.search.saving.halving import clearly_behind
+    >>> from sk_anyloss.search.effort.halving import clearly_behind
     >>> from sk_anyloss.search.trials import Trial
     >>> y = np.arange(1000) % 2.0
     >>> good, bad = np.random.default_rng(0).normal(size=(2, 1000)) + 2 * y - 1

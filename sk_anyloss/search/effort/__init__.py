@@ -1,0 +1,1 @@
+"""What keeps a search short: passes and time, what is dropped early, precision."""

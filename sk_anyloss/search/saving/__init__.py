@@ -1,1 +1,0 @@
-"""How a search saves work: passes and time, what is dropped early, precision."""
