@@ -43,7 +43,7 @@ from sk_anyloss.estimators.tuning.out_of_fold import N_BOOTSTRAP, OutOfFold
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics.decision import log_odds
-from sk_anyloss.search.saving.budget import passes, samples_in_batch
+from sk_anyloss.search.effort.budget import passes, samples_in_batch
 from sk_anyloss.training.network.mlp import MLP, WeightedBatchNorm
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.targets import Binary
