@@ -13,9 +13,10 @@ weights "TabM" (Gorishniy et al. 2024).
 
 Printed for each network: its mean score, the mean difference from the default network
 with its standard error over the data sets, and on how many it is better / worse by more
-than 0.01; alone, and in a blend with HistGB with a tuned threshold, half of each: the
-mean of log-odds to the threshold, or of their probabilities (p), as in the search.
-Seconds are of the processor. A run resumes. Set ``OMP_NUM_THREADS=1``.
+than 0.01; alone, and in a blend with HistGB with a tuned threshold, half of each (the
+mean of two log-odds to the threshold decides as that of their probabilities does), also
+less the default network in the plain loop that trains the modules; and all scores. An
+interrupted run resumes. Set ``OMP_NUM_THREADS=1``.
 """
 
 import argparse
@@ -49,7 +50,7 @@ from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.targets import Binary
 
 HIDDEN = (32, 32)
-DEFAULT, TUNED = "(32, 32)", "HistGB, tuned threshold"
+DEFAULT, LOOP, TUNED = "(32, 32)", "(32, 32), plain loop", "HistGB, tuned threshold"
 RATE = CosineDecay(0.03)
 #: From samples to the log-odds of the positive class.
 Outputs: TypeAlias = Callable[[np.ndarray], np.ndarray]
@@ -196,7 +197,7 @@ NETWORKS: dict[str, Callable[[np.ndarray, np.ndarray, Task], Outputs]] = {
     DEFAULT: partial(fit_ours, {"hidden": HIDDEN}),
     "(128, 128)": partial(fit_ours, {"hidden": (128, 128)}),
     "quantile bins": partial(fit_ours, {"hidden": HIDDEN, "n_bins": 8}),
-    "(32, 32), plain loop": partial(fit_module, plain),
+    LOOP: partial(fit_module, plain),
     "learned bins": partial(fit_module, LearnedEdges),
     "periodic, sigma 0.1": partial(fit_module, partial(Periodic, sigma=0.1)),
     "periodic, sigma 0.5": partial(fit_module, partial(Periodic, sigma=0.5)),
@@ -233,9 +234,8 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
         split = X[train], y[train], X[test]
         score = partial(score_of, metric, y[test])
         n, start = len(train), time.process_time()
-        trees = tuned_threshold(
-            HistGradientBoostingClassifier(random_state=0), metric, random_state=0
-        ).fit(*split[:2])
+        trees = HistGradientBoostingClassifier(random_state=0)
+        trees = tuned_threshold(trees, metric, random_state=0).fit(*split[:2])
         offset = log_odds(np.array(trees.best_threshold_))
         boosted = log_odds(trees.estimator_.predict_proba(split[2])[:, 1]) - offset
         row = {"network": TUNED, "loss": "log-loss", "score": score(boosted)}
@@ -249,8 +249,7 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
                     "fold": fold, "network": name,
                     "loss": metric if on_metric else "cross-entropy",
                     "seconds": time.process_time() - start,
-                    "score": score(own), "log-odds": score(own + boosted),
-                    "probabilities": score(expit(own) - expit(-boosted)),
+                    "score": score(own), "blend": score(own + boosted),
                 })  # fmt: skip
     return records
 
@@ -262,25 +261,26 @@ def score_of(metric: str, y: np.ndarray, margin: np.ndarray) -> float:
 
 def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
     """Print a line for each network and loss, alone and beside HistGB."""
-    kinds = {"score": "alone", "log-odds": "+ HistGB", "probabilities": "+ HistGB, p"}
-    trees = table[table["network"] == TUNED].groupby("set")["score"].mean()
-    print(f"{options.metric}, {len(trees)} data sets; {TUNED}: {trees.mean():.4f}")
+    trees = table[table["network"] == TUNED].groupby("set")[["score", "seconds"]].mean()
+    print(f"{options.metric}, {len(trees)} data sets")
+    print(f"{TUNED:<25}{trees['score'].mean():.4f}{trees['seconds'].mean():>81.1f}")
     for loss, own in table[table["network"] != TUNED].groupby("loss"):
-        header = "".join(f"{title:>31}" for title in kinds.values())
+        header = f"{'alone':>31}{'with HistGB':>31}{'less plain loop':>17}"
         print(f"\n{f'trained on {loss}':<21}{header}{'seconds':>9}")
         means = own.drop(columns="loss").pivot_table(index="set", columns="network")
         for name in NETWORKS:
-            cells = "".join(cell(means[kind], name) for kind in kinds)
+            cells = cell(means["score"], name) + cell(means["blend"], name)
+            gain = means["blend"][name] - means["blend"][LOOP]
+            cells += f"{gain.mean():>+9.4f} ±{gain.sem():.4f}"
             print(f"{name:<21}{cells}{means['seconds'][name].mean():>9.1f}")
+        print(means["score"][list(NETWORKS)].round(3).to_string())
 
 
 def cell(scores: pd.DataFrame, name: str) -> str:
     """Mean, difference from the default, standard error, better / worse."""
     gain = scores[name] - scores[DEFAULT]
-    counts = f"{(gain > 0.01).sum()}/{(gain < -0.01).sum()}"
-    return (
-        f"{scores[name].mean():>10.4f}{gain.mean():>+8.4f} ±{gain.sem():.4f}{counts:>5}"
-    )
+    counts = f"{(gain > 0.01).sum():>3}/{(gain < -0.01).sum()}"
+    return f"{scores[name].mean():>10.4f}{gain.mean():>+8.4f} ±{gain.sem():.4f}{counts}"
 
 
 def main() -> None:
