@@ -13,11 +13,22 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import make_classification
 
+from sk_anyloss.compare import method_names, unregister_method
+
 # Deterministic, and few examples, since many tests are parametrised over registries.
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, max_examples=20
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def only_known_methods():
+    """Take out the methods of compare that a test has added."""
+    before = set(method_names())
+    yield
+    for name in set(method_names()) - before:
+        unregister_method(name)
 
 
 @pytest.fixture

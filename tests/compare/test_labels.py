@@ -126,7 +126,7 @@ def test_the_command_takes_several_columns(tmp_path, capsys):
     words += ["--allow-missing-labels", "--target"]
     assert main([*words, "sad, calm,angry"]) == 0
     out = capsys.readouterr().out
-    assert "music: 89 rows, 6 columns, 3 labels on" in out
+    assert "music: 89 samples, 6 columns, 3 labels on" in out
     assert "Dropped 1 samples without a label." in out
     assert main([*words, "sad,clam"]) == 2
     assert "did you mean 'calm'" in capsys.readouterr().err

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pytest
 
 from sk_anyloss.__main__ import main
-from sk_anyloss.compare import method_names, unregister_method
 from tests.robustness.comparisons import save_csv
 from tests.robustness.stored import store, write_csv
 
@@ -39,15 +38,6 @@ def command(capsys):
         return Ended(code, out, err)
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def only_known_methods():
-    """Take out the methods that a test has added."""
-    before = method_names()
-    yield
-    for name in set(method_names()) - set(before):
-        unregister_method(name)
 
 
 @pytest.fixture(scope="session")

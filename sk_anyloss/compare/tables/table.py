@@ -165,7 +165,7 @@ class Table:
         if self.has_labels:
             return (
                 f"{size}, {self.n_classes} labels on {counts.min():,} to "
-                f"{counts.max():,} rows, {counts.sum() / n:.1f} on a row"
+                f"{counts.max():,} samples, {counts.sum() / n:.1f} on a sample"
             )
         return (
             f"{size}, {self.n_classes} classes of {counts.min():,} to "
