@@ -99,7 +99,7 @@ SAMPLES = "a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(20))
         (csv_file("a,y\n1,1\n1,0\n"), {"target": "y"}, "no column left"),
         (csv_file(""), {"target": "y"}, "a.csv' is empty"),
         (csv_file("\n \n"), {"target": "y"}, "a.csv' is empty"),
-        (csv_file("a,y\n"), {"target": "y"}, "has no rows"),
+        (csv_file("a,y\n"), {"target": "y"}, "has no samples"),
         (
             csv_file("a,y\n" + "".join(f"{i % 3},c{i}\n" for i in range(501))),
             {"target": "y"},

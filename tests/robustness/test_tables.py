@@ -277,7 +277,7 @@ def test_sparse_samples():
 @pytest.mark.parametrize(
     ("y", "groups", "message"),
     [
-        (np.zeros((N, 2)), None, r"one label a sample, got shape \(60, 2\)"),
+        (np.zeros((N, 2)), None, "'label 0' holds 0 only"),
         ([{"a": 1}, {}] * (N // 2), None, r"such as \{'a': 1\}, which are no labels"),
         (np.arange(N) % 2, [{}] * N, "name no groups"),
         (np.arange(N) % 2, ["a", 1, None] * (N // 3), "no value in 20 of 60 samples"),

@@ -114,7 +114,7 @@ def make_table(
     if codes is not None and len(codes) != len(frame):
         raise TableError(f"There are {len(frame)} samples, but {len(codes)} groups.")
     if not len(frame):
-        raise TableError("The table has no rows; samples of two classes are needed.")
+        raise TableError("The table has no samples; those of two classes are needed.")
     times = extract_time(frame, time, groups is not None)
     if isinstance(weight, str) and weight in columns_to_drop(drop, frame.columns):
         raise TableError(f"--drop names {weight!r}, which is the weight column.")
