@@ -51,11 +51,12 @@ def plot_ranks(
             mean = ranks[name].mean()
             panel.errorbar(mean, name, xerr=error[name], fmt="o", color=colour)
             panel.annotate(
-                f"{scores[name].mean():.3f}", (mean, name), xytext=(0, 6),
-                textcoords="offset points", ha="center", fontsize=7, color=colour,
+                f"{scores[name].mean():.3f}", (mean + error[name], name),
+                xytext=(4, 0), textcoords="offset points", va="center",
+                fontsize=8, color=colour,
             )  # fmt: skip
-        # Room for the label of the first line.
-        panel.margins(y=0.08)
+        # Room for the labels at the right.
+        panel.margins(x=0.12, y=0.05)
         panel.set_title(f"{metric}, {len(scores)} data sets")
         panel.set_xlabel("mean rank and its standard error; labels: mean score")
         panel.spines[["top", "right"]].set_visible(False)
