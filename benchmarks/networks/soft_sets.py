@@ -114,10 +114,10 @@ def run_trial(task: Task, path: Path) -> list[Record]:
         if task["criteria"] == "main" and name not in MAIN:
             continue
         torch.manual_seed(seed)
-        start, module = time.perf_counter(), _network(X.shape[1])
+        start, module = time.process_time(), _network(X.shape[1])
         epochs, patience = int(task["epochs"]), int(task["patience"])
         n_epochs = _train(module, make(), train, valid, epochs, patience)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         with torch.no_grad():
             z, z_valid = module(X).numpy(), module(valid[0]).numpy()
         offset, _ = best_threshold("f1", z_valid, valid[1].numpy())
