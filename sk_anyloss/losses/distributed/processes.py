@@ -158,7 +158,8 @@ class Processes:
         is_long = tensor.numel() * tensor.element_size() * size > GATHERED
         if is_long or tensor.device.type != "cpu":
             return None
-        everyone = tensor.new_empty((size, *tensor.shape))
+        with torch.inference_mode(False):  # torch 2.4 writes from another thread.
+            everyone = tensor.new_empty((size, *tensor.shape))
         dist.all_gather([*everyone.unbind()], tensor.contiguous(), group=self._group)
         return everyone.sum(0, dtype=tensor.dtype)
 
@@ -185,7 +186,8 @@ class Processes:
         if self.is_alone():
             return [value]
         values: list[Any] = [None] * self.size
-        dist.all_gather_object(values, value, group=self._group)
+        with torch.inference_mode(False):  # As in _gathered.
+            dist.all_gather_object(values, value, group=self._group)
         return values
 
     def from_first(self, value: Any) -> Any:
