@@ -1,7 +1,9 @@
 """What the documentation's own Sphinx extension does: links, formulas, order."""
 
+import re
 import runpy
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -41,3 +43,20 @@ def test_the_gallery_is_in_reading_order_and_others_follow():
     place = EXTENSION["ReadingOrder"]("examples")
     assert sorted(scripts, key=place)[0] == "plot_quick_start.py"
     assert place("plot_new.py") > place(f"plot_{order[-1]}.py")
+
+
+def test_a_formula_is_a_drawing_with_its_source_as_text():
+    svg = EXTENSION["formula"](r"h = \frac{1}{1 + e^{-L (p - t)}} < 1")
+    root = ElementTree.fromstring(svg)
+    assert root.get("aria-label") == r"h = \frac{1}{1 + e^{-L (p - t)}} < 1"
+    (path,) = root
+    assert path.get("fill") == "currentColor"  # As the text, in both themes.
+    left, top, width, height = map(float, root.get("viewBox").split())
+    numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", path.get("d"))]
+    assert left <= min(numbers[::2]) <= max(numbers[::2]) <= left + width
+    assert top <= min(numbers[1::2]) <= max(numbers[1::2]) <= top + height
+
+
+def test_a_formula_that_cannot_be_drawn_is_an_error():
+    with pytest.raises(ValueError, match="nonsense"):
+        EXTENSION["formula"](r"\nonsense{x}")

@@ -1,12 +1,15 @@
 """What the pages need beside Sphinx: formulas, an order of examples, a link, checks."""
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from docutils import nodes
-from latex2mathml.converter import convert
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -33,15 +36,38 @@ class ReadingOrder:
         return READING_ORDER.index(name) if known else len(READING_ORDER), name
 
 
+def formula(tex: str) -> str:
+    """Draw a formula as SVG, which looks alike in all browsers without math fonts.
+
+    Scripts and fonts from other hosts are not needed. Screen readers get the TeX.
+    """
+    font = FontProperties(math_fontfamily="stix")
+    path = TextPath((0, 0), f"${' '.join(tex.split())}$", size=10, prop=font)
+    box = path.get_extents()
+    names = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
+    # SVG has y downwards. The last point of a closing segment has no meaning.
+    drawing = " ".join(
+        names[code] + ("" if code == 79 else " ".join(f"{v:.2f}" for v in points))
+        for points, code in path.transformed(Affine2D().scale(1, -1)).iter_segments(
+            curves=True, simplify=False
+        )
+    )
+    view = f"{box.x0 - 0.5:.2f} {-box.y1 - 0.5:.2f} {box.width + 1:.2f}"
+    size = f"width:{(box.width + 1) / 10:.3f}em;vertical-align:{box.y0 / 10:.3f}em"
+    return (
+        f'<svg class="formula" role="img" aria-label="{escape(tex.strip())}" '
+        f'viewBox="{view} {box.height + 1:.2f}" style="{size}">'
+        f'<path d="{drawing}" fill="currentColor"/></svg>'
+    )
+
+
 def _inline(translator: Any, node: nodes.math) -> None:
-    """Write MathML, which browsers draw themselves: no script from elsewhere."""
-    translator.body.append(convert(node.astext()))
+    translator.body.append(formula(node.astext()))
     raise nodes.SkipNode
 
 
 def _block(translator: Any, node: nodes.math_block) -> None:
-    formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="formula">{formula}</div>')
+    translator.body.append(f'<div class="formula">{formula(node.astext())}</div>')
     raise nodes.SkipNode
 
 
@@ -91,8 +117,8 @@ def _check(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer of formulas, and use it."""
-    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
-    app.config.html_math_renderer = "mathml"
+    app.add_html_math_renderer("svg", (_inline, None), (_block, None))
+    app.config.html_math_renderer = "svg"
     app.connect("source-read", _link_to_search)
     app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
