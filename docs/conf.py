@@ -83,6 +83,7 @@ os.environ.setdefault("SK_ANYLOSS_DOCS", "..")
 warnings.filterwarnings("ignore", module="sklearn|sk_anyloss|skorch")
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}
 html_title = "sk_anyloss"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
