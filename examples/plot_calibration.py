@@ -2,10 +2,10 @@
 Calibration after training on a metric
 ======================================
 
-A network that was trained on F1 places the decision well, but its scores are no
-probabilities. ``CalibratedClassifierCV`` maps them to probabilities on folds. The
-calibrated model decides at a probability of 0.5, no longer for F1, unless its threshold
-is tuned again.
+The scores of a network that was trained for F1 are not probabilities.
+``CalibratedClassifierCV`` maps them to probabilities, which it learns on folds. The
+calibrated model decides at a probability of 0.5, where F1 is lower, unless its
+threshold is tuned again.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=0)
 network = AnyLossClassifier("f1", L="auto", max_epochs=30, random_state=0)
 calibrated = CalibratedClassifierCV(network, method="isotonic", cv=3)
 models = {
-    "trained on F1": network,
+    "trained for F1": network,
     "calibrated": calibrated,
     "calibrated, tuned for F1": TunedDecisionClassifier(
         calibrated, "f1", cv=3, random_state=0
@@ -35,7 +35,7 @@ for name, model in models.items():
     proba = model.predict_proba(X_test)[:, 1]
     f1 = f1_score(y_test, model.predict(X_test))
     print(f"{name:<25} Brier {brier_score_loss(y_test, proba):.3f}   F1 {f1:.3f}")
-    if "tuned" not in name:  # Tuning moves the decision, not the probabilities.
+    if "tuned" not in name:  # Tuning changes the decision, not the probabilities.
         CalibrationDisplay.from_predictions(
             y_test, proba, n_bins=10, name=name, ax=panel
         )

@@ -2,9 +2,9 @@
 Train for five metrics
 ======================
 
-One data set, five metrics, five decision boundaries.
-The same network is trained on the same samples for five metrics. The metric determines
-how many false positives it accepts to find one more positive.
+One data set, five metrics, five decision boundaries: the same network is trained on the
+same samples for five metrics. The metric determines how many false positives the
+network accepts to find one more positive.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Compare with resamplers
 =======================
 
-Training on G-mean beside imbalanced-learn's resamplers, for one network: only the
-samples or the loss differ. Resampling happens within the folds, on training samples.
+The same network, trained for G-mean or on cross-entropy with imbalanced-learn's
+resamplers: only the loss or the training samples differ. Resampling happens within the
+folds, on training samples only.
 """
 
 import matplotlib.pyplot as plt

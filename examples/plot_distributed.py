@@ -2,9 +2,9 @@
 Two processes train as one
 ==========================
 
-Under ``torchrun`` each process has a part of every batch, and the loss adds its
-statistics over the processes: the training is that of one process. The mean of the F1
-losses of the processes would be something else, as the right picture shows.
+Under ``torchrun`` each process has a part of every batch, and the loss sums its
+statistics over the processes, so the training equals that of one process. The mean of
+the F1 losses of the processes would be different, as the right picture shows.
 """
 
 import subprocess
@@ -55,7 +55,7 @@ one = np.array(net.fit(X, y).history[:, "train_loss"])
 print(f"largest difference of the loss curves: {abs(one - two).max():.1e}")
 
 # %%
-# The loss of all samples, and the mean of the losses of W parts of them.
+# The loss of all samples, and the mean of the losses of W parts.
 loss = AnyLoss("f1")
 logits = torch.from_numpy(2 * X[:, 0] - 3.2)
 labels = torch.from_numpy(y)
@@ -76,7 +76,9 @@ left.set(xlabel="epoch", ylabel="1 - soft F1", title="Training")
 left.legend()
 right.plot(parts, means, "o-", color="#4a6a8a", label="mean over the parts")
 right.axhline(means[0], color="#c1440e", label="all samples")
-right.set(xscale="log", xlabel="number of parts", title="F1 loss, and means of many")
+right.set(
+    xscale="log", xlabel="number of parts", title="F1 loss of all, and mean of parts"
+)
 right.set_xticks(parts, [str(W) for W in parts])
 right.minorticks_off()
 right.legend()

@@ -2,11 +2,11 @@
 Every step and every loss
 =========================
 
-Value and derivative of every step and loss, over the probability.
-Above, the steps from a probability to a soft decision. Below, the losses: the loss of a
-batch as the probability of one of its samples varies from 0 to 1 and the others are
-fixed, and its derivative with respect to the logit of that sample. Where the derivative
-vanishes, training no longer moves the sample, right or wrong.
+Value and derivative of every step and loss, over the probability. First the steps from
+a probability to a soft decision, then the losses: the loss of a batch as the
+probability of one of its samples varies from 0 to 1 and the others are fixed, and its
+derivative with respect to the logit of that sample. Where the derivative vanishes,
+training no longer moves the sample, right or wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -50,10 +50,11 @@ losses |= {f"{name}, soft curve": AnyLoss(name, Sigmoid(10)) for name in curve_n
 names = [name for name in loss_names() if "cross_entropy" not in name]
 losses |= {f"loss='{name}'": make_loss(name) for name in names}
 
-n_columns = 6
-n_rows = 1 + -(-len(losses) // n_columns)
+n_columns = 4
+n_steps = -(-len(step_names()) // n_columns) * n_columns  # Whole rows of panels.
+n_rows = n_steps // n_columns - (-len(losses) // n_columns)
 figure, panels = plt.subplots(
-    n_rows, n_columns, figsize=(15, 2.5 * n_rows), sharex=True, layout="constrained"
+    n_rows, n_columns, figsize=(9.5, 2.1 * n_rows), sharex=True, layout="constrained"
 )
 panels = panels.ravel()
 print(f"{'':<34}fraction of p with a derivative below 1 % of its maximum")
@@ -65,7 +66,7 @@ for panel, name in zip(panels, step_names(), strict=False):
     panel.set_title(f"step='{name}'")
     flat = (relative < 0.01).double().mean().item()
     print(f"{f'step {name}':<34}{flat:.0%}")
-for panel, (name, loss) in zip(panels[n_columns:], losses.items(), strict=False):
+for panel, (name, loss) in zip(panels[n_steps:], losses.items(), strict=False):
     flat = []
     for i, colour in ((40 - 1, POSITIVE), (0, NEGATIVE)):
         values, derivative = vary_sample(loss, i)
@@ -76,7 +77,7 @@ for panel, (name, loss) in zip(panels[n_columns:], losses.items(), strict=False)
         flat.append((relative < 0.01).mean())
     panel.set_title(name)
     print(f"{name:<34}{flat[0]:.0%} positive sample, {flat[1]:.0%} negative sample")
-for panel in panels[n_columns + len(losses) :]:
+for panel in (*panels[len(step_names()) : n_steps], *panels[n_steps + len(losses) :]):
     panel.axis("off")
 for panel in panels:
     panel.set(xlim=(0, 1), ylim=(0, 1.05), xticks=[0, 0.5, 1], yticks=[])
@@ -85,9 +86,9 @@ for panel in panels:
 for panel in panels[-n_columns:]:
     panel.set_xlabel("probability p")
 panels[0].set_ylabel("soft decision")
-panels[n_columns].set_ylabel("loss of the batch")
+panels[n_steps].set_ylabel("loss of the batch")
 figure.suptitle(
-    "Line: value, scaled to its range.  Area: derivative, scaled to its maximum.  "
+    "Line: value, scaled to its range.  Area: derivative, scaled to its maximum.\n"
     "Orange: a positive sample varies; blue: a negative one."
 )
 

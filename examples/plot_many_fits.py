@@ -3,8 +3,9 @@ Many fits at once to choose L
 =============================
 
 How steep should the amplifier be? ``fit_stack`` trains 110 networks in two stacks, one
-for each width: five folds times eleven values of L. The picture has the mean F1 over
-the folds and its standard error: a narrow network needs a large L, a wide one a small.
+for each width: five folds times eleven values of L. The picture shows the mean F1 over
+the folds and its standard error: the narrow network needs a large L, the wide one a
+small L.
 """
 
 import time

@@ -2,9 +2,9 @@
 A metric of your own
 ====================
 
-A team can look into a limited number of alarms: more than one in twenty samples is too
-many. The metric is the recall, less what is above that limit. Any function of the four
-counts will do that is written with plain arithmetic and works on tensors; ``ratio``
+A team can check only a limited number of alarms: at most one sample in twenty. The
+metric is the recall, with a penalty for alarms above that limit. Any function of the
+four counts will do, as long as plain arithmetic makes it work on tensors; ``ratio``
 divides safely where a sum of counts is 0.
 """
 
@@ -19,7 +19,7 @@ LIMIT = 0.05
 
 
 def recall_within_limit(tn, fp, fn, tp):
-    """Recall, less ten times the fraction of alarms above the limit."""
+    """Recall minus ten times the fraction of alarms above the limit."""
     excess = ratio(tp + fp, tn + fp + fn + tp) - LIMIT
     excess = (excess + abs(excess)) / 2  # max(excess, 0) with plain arithmetic.
     return ratio(tp, tp + fn) - 10 * excess
@@ -41,5 +41,7 @@ for metric in (recall_within_limit, "f1", "recall", "precision"):
 panel.axvline(LIMIT, color="0.4", ls=":", lw=1, label="limit")
 panel.set(xlabel="fraction of alarms", ylabel="recall", ylim=(0, 1.05))
 panel.set(xscale="log", xlim=(0.004, 1.2))
+panel.set_xticks([0.01, 0.05, 0.2, 1], labels=["1 %", "5 %", "20 %", "100 %"])
+panel.minorticks_off()
 panel.legend(loc="lower right")
 plt.show()

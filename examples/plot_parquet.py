@@ -3,9 +3,9 @@ Parquet files larger than memory
 ================================
 
 ``ParquetSource`` reads files by row groups, in windows that are shuffled and keep the
-class frequencies, even if the files are sorted by class, as this one is. The small
-window here makes many reads of little data; the training is about that of a fit in
-memory.
+class frequencies, even if the files are sorted by class, as this one is. With the
+small window used here, each epoch consists of many reads; the loss curve is nearly that
+of a fit in memory.
 """
 
 from pathlib import Path

@@ -2,9 +2,10 @@
 Samples that arrive in parts
 ============================
 
-``partial_fit`` passes once over each part of a stream. The class frequencies drift
-here, and after a while the positives move. A moving average of the confusion matrix
-(``decay``) lets the loss see more positives than a part has.
+Each call of ``partial_fit`` makes one pass over a part of a stream. Here the class
+frequencies drift, and on day 60 the positives move. With a moving average of the
+confusion matrix (``decay``), the loss takes into account more positives than one part
+has.
 """
 
 from functools import partial

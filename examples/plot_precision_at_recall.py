@@ -4,9 +4,9 @@ Precision at a recall of 0.8
 
 "Find four in five of the positives, with as few false alarms as possible" is a metric
 with a constraint: ``'precision@recall>=0.8'``. The network is trained for it, and its
-output bias is tuned so that the training samples meet the constraint. On new samples it
-holds on average: half of the splits lie on either side, unless the floor is set higher
-than what is needed.
+output bias is tuned so that the training samples meet the constraint. On new samples
+the constraint holds on average, so about half of the splits miss it, unless it is set
+higher than needed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Read the verdict of a comparison
 ================================
 
-A verdict has three probabilities, which add up to one: that a method is better, that
-the two are practically equivalent, and that it is worse. You choose which differences
-count as equivalent: the region of practical equivalence (ROPE). The
-picture shows the three probabilities over the ROPE.
+The verdict on two methods has three probabilities, which add up to one: that the first
+is better, that the two are practically equivalent, and that the first is worse. You
+choose which differences count as equivalent: the region of practical equivalence
+(ROPE). The picture shows the three probabilities over the size of the ROPE.
 """
 
 import matplotlib.pyplot as plt

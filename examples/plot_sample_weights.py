@@ -2,9 +2,9 @@
 Sample weights: count money, not cases
 ======================================
 
-Of fraudulent payments, the amount matters. With the amounts as ``sample_weight``, the
-confusion matrix is one of money, and the network is trained for, and scored by, the F1
-of money.
+For fraudulent payments, the amount matters. With the amounts as ``sample_weight``, the
+confusion matrix counts money instead of cases, and so does the F1 that the network is
+trained for and scored by.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 The search and its displays
 ===========================
 
-``AnyLossClassifierCV`` cross-validates candidates in one call. All candidates and folds
-are trained in stacks; their out-of-fold predictions are pooled, and the best decide
-together by a weighted mean. The pictures show the scores and weights of all candidates,
-and the scores of the ensemble at other thresholds.
+``AnyLossClassifierCV`` cross-validates candidates in one call. Networks are trained in
+stacks over candidates and folds, out-of-fold predictions are pooled, and the best
+candidates are combined by a weighted mean. The pictures show the scores and weights of
+all candidates, and the score of the ensemble at other thresholds.
 """
 
 import matplotlib.pyplot as plt
@@ -28,10 +28,10 @@ print(f"test F1 of AnyLossClassifierCV:           {search.score(X_test, y_test):
 default = AnyLossClassifier("f1", random_state=0).fit(X, y)
 print(f"test F1 of AnyLossClassifier, defaults:   {default.score(X_test, y_test):.3f}")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
-WeightsDisplay.from_estimator(search, ax=left)
-ThresholdDisplay.from_estimator(search, ax=right)
-left.set_title("Candidates and their weights")
-right.set_title("The ensemble at other thresholds")
+figure, (top, bottom) = plt.subplots(2, 1, figsize=(7.5, 7.5), layout="constrained")
+WeightsDisplay.from_estimator(search, ax=top)
+ThresholdDisplay.from_estimator(search, ax=bottom)
+top.set_title("Candidates and their weights")
+bottom.set_title("The ensemble at other thresholds")
 
 plt.show()

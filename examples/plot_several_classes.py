@@ -2,11 +2,12 @@
 Three classes, and ordered classes
 ==================================
 
-Above, one network on the same samples of three classes, of which one is frequent,
-trained for two metrics: accuracy gives up the rare classes where they overlap with the
-frequent one, macro F1 does not. Below, five ordered grades: cross-entropy prefers the
-frequent grades in the middle; a network that is trained for quadratic weighted kappa
-finds many more of the rare ones at both ends, at the price of some accuracy.
+Upper row: three classes, of which one is frequent, and one network trained for two
+metrics. Training for accuracy gives up the rare classes where they overlap with the
+frequent one; training for macro F1 does not. Lower row: five ordered grades.
+Cross-entropy prefers the frequent grades in the middle; a network that is trained for
+quadratic weighted kappa finds many more of the rare grades at both ends, at the price
+of some accuracy.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Several labels
 ==============
 
-A sample can have several labels, some of them rare. One network has an output for each,
-and is trained for macro F1, the mean of the F1 of the labels, in which rare ones count
+A sample can have several labels, some of them rare. One network has an output for each
+label, and is trained for macro F1: the mean over the labels, in which rare labels count
 as much as frequent ones.
 """
 

@@ -3,8 +3,8 @@ A table with text, dates and missing values
 ===========================================
 
 ``skrub.tabular_pipeline`` puts encoders for categories, text and dates, and an imputer,
-in front of any estimator; here in front of the search. Everything is learned within the
-folds of the cross-validation.
+before any estimator, here before the search. Everything is learned within the folds of
+the cross-validation.
 """
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,8 @@ A rare topic in texts
 
 Which descriptions of functions are about signal processing? The texts are those that
 NumPy, SciPy and PyTorch ship with their functions, and six in a hundred of them are
-from ``scipy.signal``. A bag of embeddings, the mean of a learned vector for each word,
-is trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy.
+from ``scipy.signal``. A bag of embeddings, which averages a learned vector for each
+word, is trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy.
 """
 
 import re
@@ -23,8 +23,8 @@ from sk_anyloss import AnyLossNet, metric_score
 from sk_anyloss.losses import BCE
 
 # %%
-# A text is what a docstring says before its list of parameters; a function that two
-# packages have counts once.
+# A text is the part of a docstring before the list of parameters. A function that is in
+# two packages counts once.
 PACKAGES = """
     numpy numpy.linalg numpy.fft numpy.random numpy.ma
     scipy.signal scipy.signal.windows scipy.fft scipy.integrate scipy.interpolate
@@ -46,8 +46,8 @@ train, test = train_test_split(
 print(f"{len(y)} texts, {y.sum()} of them about signal processing")
 
 # %%
-# A sample is a row of the numbers of its first 80 words, filled up with zeros. Words
-# that fewer than three of the training texts have are left out.
+# A sample has the numbers of the first 80 words of a text, padded with zeros. Words in
+# fewer than three of the training texts are left out.
 counts = Counter(word for i in train for word in set(texts[i]))
 words = [word for word, count in counts.items() if count >= 3]
 number = {word: k for k, word in enumerate(words, start=1)}
@@ -58,7 +58,7 @@ for row, text in zip(X, texts, strict=True):
 
 
 # %%
-# Any module goes into the net, and so does any input that the module takes.
+# The net takes any module, and any input that the module takes.
 def make_module():
     """A vector for each word, their mean, and a logit."""
     torch.manual_seed(0)
@@ -83,11 +83,11 @@ for name, net in nets.items():
     print(f"{name}: F1 {net.score(X[test], y[test]):.3f}")
 
 # %%
-# F1 with any threshold, on texts that were not trained on. With weight decay, the
-# probabilities of a rare topic stay low on cross-entropy: its best threshold is far
-# below 0.5 and has to be tuned. That of the net for F1 is about where it was trained
-# for. On the right the words that it takes for signs of signal processing, each in a
-# text of its own, of those that 15 texts have.
+# F1 over the threshold, on texts that were not trained on. With weight decay,
+# cross-entropy keeps the probabilities of a rare topic low: its best threshold is far
+# below 0.5 and would have to be tuned. The best threshold of the net for F1 is close to
+# the 0.5 that it was trained for. On the right, the words with the highest logits as
+# texts of one word, among words in at least 15 texts.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 thresholds = np.linspace(0.01, 0.99, 99)
 for name, net in nets.items():

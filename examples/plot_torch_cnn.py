@@ -3,9 +3,9 @@ A small convolutional network
 =============================
 
 One digit against the nine others, on scikit-learn's images of digits: the same network
-trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy. The curves are
-F1 on validation samples; the net starts on cross-entropy, and goes on with the metric
-in the last quarter of the epochs.
+trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy. The curves
+show F1 on validation samples; the net starts on cross-entropy, and trains for F1 in
+the last quarter of the epochs.
 """
 
 import matplotlib.pyplot as plt
@@ -61,25 +61,26 @@ for name, net in nets.items():
     print(f"{name}: F1 {net.score(X_test, y_test):.3f}")
 
 # %%
-# F1 by epoch, and the eights that the net for F1 finds and misses.
-figure, (left, *small) = plt.subplots(
-    1, 5, figsize=(11, 3), width_ratios=[3.2, 1, 1, 1, 1], layout="constrained"
+# F1 by epoch, and some decisions of the net for F1.
+figure, panels = plt.subplot_mosaic(
+    "FFab;FFcd", figsize=(8.5, 4), width_ratios=[1.5, 1.5, 1, 1], layout="constrained"
 )
+left, small = panels.pop("F"), panels.values()
 for name, net in nets.items():
     left.plot(range(1, 17), net.history[:, "valid_score"], marker=".", label=name)
 left.axvline(12.5, color="grey", lw=0.8, ls=":")
-left.text(11.2, 0.03, "on the metric", color="grey", fontsize=8)
+left.text(12.7, 0.03, "trained for F1", color="grey", fontsize=8)
 left.set(xlabel="epoch", ylabel="F1 on validation samples", ylim=(0, 1))
-left.legend(loc="center right", fontsize=8)
+left.legend(loc="center right")
 logits = nets["AnyLossNet"].logits(X_test)
 shown = {
-    "found, surest": logits.argmax(),
-    "found, barely": (logits + 1e9 * ((y_test == 0) | (logits <= 0))).argmin(),
+    "found, highest logit": logits.argmax(),
+    "found, lowest logit": (logits + 1e9 * ((y_test == 0) | (logits <= 0))).argmin(),
     "missed": (logits + 1e9 * (y_test == 0)).argmin(),
     "false alarm": (logits - 1e9 * (y_test == 1)).argmax(),
 }
 for axes, (title, index) in zip(small, shown.items(), strict=True):
     axes.imshow(X_test[index, 0], cmap="gray_r")
-    axes.set_title(f"{title}\nlogit {logits[index]:.1f}", fontsize=8)
+    axes.set_title(f"{title}\nlogit {logits[index]:.1f}", fontsize=9)
     axes.axis("off")
 plt.show()
