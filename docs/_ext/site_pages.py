@@ -67,7 +67,9 @@ def _inline(translator: Any, node: nodes.math) -> None:
 
 
 def _block(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="formula">{formula(node.astext())}</div>')
+    # As TeX does in a display, fractions are not smaller than the rest.
+    tex = re.sub(r"\\frac\b", r"\\dfrac", node.astext())
+    translator.body.append(f'<div class="formula">{formula(tex)}</div>')
     raise nodes.SkipNode
 
 
