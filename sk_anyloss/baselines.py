@@ -72,7 +72,7 @@ def tuned_threshold(
     metric : str or callable, default='f1'
         The metric that the threshold is tuned for, and that ``score`` reports.
     pos_label : label, default=None
-        The positive class; by default the greater label.
+        The positive class; by default the label that sorts last.
     random_state : int, RandomState instance or None, default=None
         Seed of the five stratified, shuffled folds on which the threshold is tuned.
 

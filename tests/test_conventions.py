@@ -57,7 +57,10 @@ PUBLIC = (
     "search.displays",
 )
 #: Type aliases, which have no docstring of their own.
-ALIASES = {"sk_anyloss.metrics.Metric", "sk_anyloss.losses.steps.Threshold"}
+ALIASES = {
+    "sk_anyloss.losses.steps.base.Threshold",
+    "sk_anyloss.metrics.arithmetic.Metric",
+}
 SAMPLERS = [SmallClassesSMOTE()]
 #: Estimators of the command, and the parts of the skorch net.
 INTERNAL = {

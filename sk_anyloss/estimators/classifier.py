@@ -66,34 +66,34 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
     hidden : tuple of int, default=(2,)
         Widths of the hidden layers; ``()`` is a single-layer perceptron.
     L : float or 'auto', default=73
-        Steepness of the amplifier; used by ``step='sigmoid'`` only. ``'auto'`` takes
-        what suits the learning rate, the number of steps and the width of the network,
-        by the rule of :func:`sk_anyloss.losses.steepness.auto_L`.
+        Steepness of the amplifier; used by ``step='sigmoid'`` only. ``'auto'`` chooses
+        it from the learning rate, the number of steps and the width of the network, by
+        the rule of :func:`sk_anyloss.losses.steepness.auto_L`.
     step : str or Step, default='sigmoid'
         How a probability becomes a soft decision: ``'sigmoid'``, ``'identity'``,
         ``'linear'``, ``'cosine'``, ``'uniform'``, ``'logit'``, or an instance such as
         ``Linear(delta=0.2)``.
     threshold : float, default=0.5
-        Probability above which the positive class, or a label, is predicted. Of several
-        classes, the one with the largest score is. Training aims at this threshold,
-        so there is rarely a reason to change it; to predict at another
-        one than the network was trained for, wrap the estimator in
+        Probability above which the positive class, or a label, is predicted; several
+        classes have no threshold. The network is trained for this threshold, so there
+        is rarely a reason to change it. To predict at another threshold than the one
+        trained for, wrap the estimator in
         :class:`~sklearn.model_selection.FixedThresholdClassifier`.
     loss : str, torch.nn.Module or functools.partial, default=None
         None trains on the metric. ``'hybrid'`` adds class-weighted cross-entropy to
         it, ``'surrogate_fbeta'`` replaces F-beta scores. ``'bce'``,
         ``'weighted_bce'``, ``'focal'``, ``'mse'`` or a torch criterion on logits trains
         the same network on that instead; the metric then only scores.
-        ``partial(AnyLoss, decay=0.9)`` (a moving average over batches, for batches that
-        hold a positive or two) or ``partial(AnyLoss, threshold=[0.3, 0.5, 0.7])`` set
-        options of the loss that are not parameters here.
+        ``partial(AnyLoss, decay=0.9)`` (a moving average over batches, for batches with
+        only one or two positives) or ``partial(AnyLoss, threshold=[0.3, 0.5, 0.7])``
+        set options of the loss that are not parameters here.
     warm_up : float or 'auto', default='auto'
         Fraction of the epochs, in [0, 1), that the network is trained on cross-entropy
         before it is trained on the metric. ``'auto'`` is a half for three classes or
         more, where it was measured to help, and 0 for two classes, several labels, or
         with early stopping. ``fit`` uses it in a new training only.
     pos_label : label, default=None
-        Of two classes, the positive one; by default the greater label,
+        Of two classes, the positive one; by default the label that sorts last,
         ``classes_[1]``, as everywhere in scikit-learn.
     standardize : bool, default=True
         Whether features get mean 0 and standard deviation 1, by means and scales
@@ -103,13 +103,13 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
         quantile bins each: -1 below a bin, 1 above it, linear within. Then even a
         network without hidden layers is nonlinear in each feature.
     activation : str or callable, default='sigmoid'
-        What follows a hidden layer: ``'sigmoid'``, ``'relu'``, ``'tanh'``, ``'silu'``,
-        ``'gelu'``, ``'leaky_relu'``, or a function from tensor to tensor.
+        Activation of the hidden layers: ``'sigmoid'``, ``'relu'``, ``'tanh'``,
+        ``'silu'``, ``'gelu'``, ``'leaky_relu'``, or a function from tensor to tensor.
     batch_norm : bool, default=True
         Whether each hidden layer is batch-normalised.
     optimizer : str or callable, default='adam'
         ``'adam'``, ``'adamw'`` (both with betas of 0.9 and 0.95), ``'sgd'``,
-        ``'rmsprop'``, or anything that makes a torch optimiser from
+        ``'rmsprop'``, or a callable that returns a torch optimiser for
         ``(parameters, lr=...)``.
     lr : float or CosineDecay, default=0.01
         Learning rate, constant or falling to 0.
@@ -134,14 +134,14 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
         Whether another ``fit`` continues from the network as it is; metric, L, loss
         and learning rate may be changed in between.
     device : str or torch.device, default='cpu'
-        Where to compute.
+        Device of the computation.
     callbacks : list, default=None
-        Those of skorch, for the net.
+        Callbacks of skorch, for the net.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial weights, of the order of samples and of those held out.
         The global generators of torch and numpy are neither read nor changed.
     verbose : int, default=0
-        If 1, prints a line an epoch.
+        If 1, prints a line for each epoch.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
     target_type_ : {'binary', 'multiclass', 'multilabel-indicator'}
         What kind of labels y has.
     metric_ : str or callable
-        What was trained for, such as ``'f1_macro'`` for ``metric='f1'`` if there are
+        The metric that was trained for, such as ``'f1_macro'`` for ``metric='f1'`` and
         three classes or more.
     pos_label_ : label or None
         Of two classes, the positive one.
@@ -182,12 +182,12 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
     samples, but a model trained on a metric is not calibrated; wrap it in
     :class:`~sklearn.calibration.CalibratedClassifierCV` if you need probabilities.
 
-    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are told of every
-    epoch, and can end the training of a single start; those of skorch are given as
+    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are called after
+    every epoch, and can end the training if ``n_init=1``; those of skorch are given as
     ``callbacks``.
 
-    Before training, every sample has the prevalence of the positive class as its
-    probability, as far as the step has a gradient there.
+    Before training, the output bias is set so that predicted probabilities equal the
+    prevalence of the positive class, as far as the step has a gradient there.
 
     float64 input is computed in float64, float32 input in float32. Sets of up to 64
     samples are always computed in float64, where it costs nothing.

@@ -57,13 +57,12 @@ __all__ = ["AnyLossClassifierCV"]
 
 
 class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator):
-    """Networks that are trained for the metric you report, and tune themselves.
+    """Cross-validated search over networks and other classifiers for a metric.
 
-    Candidates of :class:`AnyLossClassifier` are trained on the folds of a
-    cross-validation, all that have one shape in one stack. Their predictions for the
-    samples left out are pooled, and the metric is computed once on all of them: the
-    mean of the scores of folds is biased for ratios such as F1. The networks of the
-    best candidates then decide together.
+    Candidates are trained on the folds of a cross-validation, networks of one shape in
+    one stack. Their out-of-fold predictions are pooled, and the metric is computed once
+    on all of them: the mean of the scores of folds is biased for ratios such as F1. The
+    fold models of the best candidates are combined by a weighted mean.
 
     Parameters
     ----------
@@ -85,13 +84,13 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         What to try instead: parameters of :class:`AnyLossClassifier` (see
         :func:`sk_anyloss.search.candidates.candidate_grid`), or classifiers of any
         other kind, pipelines among them, with ``predict_proba`` or
-        ``decision_function``. What the parameters do not set is
+        ``decision_function``. Parameters that a dict does not set are
         ``activation='relu'``, ``lr=CosineDecay(0.01)``, the parameters below, and the
         defaults of :class:`AnyLossClassifier`. Other classifiers are fitted one by
         one; weights of samples and classes are passed on where their ``fit`` takes
         them, and a ``random_state`` of None is set from that of the search.
     ensemble : bool, default=True
-        Whether the fold models of the best candidates decide together, by the weighted
+        Whether the fold models of the best candidates are combined by the weighted
         mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Otherwise
         the best candidate is trained on all samples.
     n_best : int, default=5
@@ -117,16 +116,16 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     n_jobs : int, default=None
         Number of processes; networks of one shape are trained in one.
     time_budget : float, default=None
-        Seconds that the candidates may take. Networks for which it does not suffice
-        are trained in fewer epochs, no fewer than a fifth, or not at all; other
-        classifiers are given up when their first folds take too long. The first
+        Seconds that the candidates may take. If it does not suffice, networks are
+        trained in fewer epochs, no fewer than a fifth, or not at all; other
+        classifiers are dropped if their first folds take too long. The first
         candidates are always trained.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
     drop_early : bool, default=True
         Whether, of two classes and 1,000 samples or more, all candidates are tried on
-        one fold first, networks in a third of their epochs, and those whose scores
-        there foretell a weight below 0.02 are not trained: see
+        one fold first, networks in a third of their epochs, and those with a
+        predicted weight below 0.02 are not trained on the others: see
         :func:`sk_anyloss.search.effort.halving.clearly_behind`. They then have no
         scores in ``cv_results_``. Not with a ``time_budget``, which drops by time.
     verbose : int, default=0
@@ -140,7 +139,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     target_type_ : {'binary', 'multiclass', 'multilabel-indicator'}
         What kind of labels y has.
     metric_ : str or callable
-        What was trained for, such as ``'f1_macro'`` for ``metric='f1'`` if there are
+        The metric that was trained for, such as ``'f1_macro'`` for ``metric='f1'`` and
         three classes or more.
     pos_label_ : label or None
         Of two classes, the positive one.
@@ -193,8 +192,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
 
     Notes
     -----
-    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are told of every
-    candidate once it is finished, and can end the search.
+    Callbacks of scikit-learn 1.9 (``set_callbacks(ProgressBar())``) are called after
+    every candidate, and can end the search.
 
     Examples
     --------
@@ -277,7 +276,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         sample_weight : array-like of shape (n_samples,), default=None
             Weights, for training and for the pooled score.
         **params
-            For the splitter, ``groups`` say, through metadata routing.
+            Parameters of the splitter, such as ``groups``, by metadata routing.
 
         Returns
         -------

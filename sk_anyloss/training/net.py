@@ -49,7 +49,7 @@ Data: TypeAlias = "ArrayLike | Input | Dataset"
 class AnyLossNet(Predictions):
     """A skorch net that trains any torch module for a confusion-matrix metric.
 
-    The module takes a batch and gives one logit for each sample, of shape (n,) or
+    The module takes a batch and returns one logit for each sample, of shape (n,) or
     (n, 1), for labels 0 and 1; logits of shape (n, C) for classes 0 to C - 1; or logits
     of shape (n, Q) for several labels, which are then a matrix of 0 and 1. Batches are
     sliced and stratified; loss and metric of an epoch come from statistics summed over
@@ -112,7 +112,7 @@ class AnyLossNet(Predictions):
         Seed of the order of samples. The module's own initial weights come from
         wherever the module takes them.
     verbose : int, default=0
-        If 1, prints a line an epoch.
+        If 1, prints a line for each epoch.
     **kwargs
         Everything else that :class:`skorch.NeuralNet` takes: ``callbacks``,
         ``device``, ``module__<parameter>``, ``optimizer__<parameter>`` and so on.
@@ -299,7 +299,7 @@ class AnyLossNet(Predictions):
         sample_weight: ArrayLike | None = None,
         **fit_params: Any,
     ) -> AnyLossNet:
-        """Go on training, for ``max_epochs`` epochs, without a new start.
+        """Continue the training for ``max_epochs`` epochs, from the current weights.
 
         The loss keeps its moving average over the batches (``decay``) until
         :meth:`fit` starts anew.
