@@ -37,15 +37,16 @@ class ReadingOrder:
 
 
 def formula(tex: str) -> str:
-    """Draw a formula as SVG, which looks alike in all browsers without math fonts.
+    """Draw a formula as SVG: without scripts, and the same with any fonts.
 
-    Scripts and fonts from other hosts are not needed. Screen readers get the TeX.
+    Screen readers read its TeX.
     """
     font = FontProperties(math_fontfamily="stix")
     path = TextPath((0, 0), f"${' '.join(tex.split())}$", size=10, prop=font)
     box = path.get_extents()
+    # The codes of matplotlib's paths.
     names = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
-    # SVG has y downwards. The last point of a closing segment has no meaning.
+    # The y of SVG points down. The point of a closing segment has no meaning.
     drawing = " ".join(
         names[code] + ("" if code == 79 else " ".join(f"{v:.2f}" for v in points))
         for points, code in path.transformed(Affine2D().scale(1, -1)).iter_segments(
