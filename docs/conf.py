@@ -86,6 +86,7 @@ html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}
 html_title = "sk_anyloss"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["wide_pictures.js"]
 html_show_sourcelink = False
