@@ -44,7 +44,9 @@ __all__ = [
 
 @register_metric("accuracy")
 def accuracy(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
-    """Fraction of correct decisions, ``(TP + TN) / (TN + FP + FN + TP)`` (eq. 10).
+    """Fraction of correct decisions, ``(TP + TN) / (TN + FP + FN + TP)``.
+
+    Equation 10 of the paper on AnyLoss.
 
     Examples
     --------
@@ -96,7 +98,9 @@ def precision(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
 
 @register_metric("balanced_accuracy")
 def balanced_accuracy(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
-    """Mean of recall and specificity, ``(TPR + TNR) / 2`` (eq. 10).
+    """Mean of recall and specificity, ``(TPR + TNR) / 2``.
+
+    Equation 10 of the paper on AnyLoss.
 
     As in scikit-learn, a class without samples is left out of the mean.
 
@@ -112,7 +116,9 @@ def balanced_accuracy(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
 
 @register_metric("gmean")
 def gmean(tn: Count, fp: Count, fn: Count, tp: Count) -> Count:
-    """Geometric mean of recall and specificity, ``sqrt(TPR * TNR)`` (eq. 10).
+    """Geometric mean of recall and specificity, ``sqrt(TPR * TNR)``.
+
+    Equation 10 of the paper on AnyLoss.
 
     Examples
     --------
@@ -207,7 +213,9 @@ def _fractions(
 
 @dataclass(frozen=True)
 class FBeta:
-    """F-beta score, ``(1 + b^2) TP / ((1 + b^2) TP + FP + b^2 FN)`` (eq. 10).
+    """F-beta score, ``(1 + b^2) TP / ((1 + b^2) TP + FP + b^2 FN)``.
+
+    Equation 10 of the paper on AnyLoss.
 
     Parameters
     ----------

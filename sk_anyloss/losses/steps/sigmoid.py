@@ -21,7 +21,9 @@ NUMPY_MAX_SIZE = 512
 
 @dataclass(frozen=True)
 class Sigmoid(Step):
-    """The AnyLoss amplifier, ``1 / (1 + exp(-L (p - t)))`` (eq. 1).
+    """The AnyLoss amplifier, ``1 / (1 + exp(-L (p - t)))``.
+
+    Equation 1 of the paper on AnyLoss.
 
     Parameters
     ----------
