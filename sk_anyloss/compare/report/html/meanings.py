@@ -84,4 +84,4 @@ def _of_docstring(metric: str | Metric) -> str:
         lines = (get_metric(metric).__doc__ or "").strip().splitlines()
     except ValueError:
         return ""
-    return re.sub(r" \(eq\. \d+\)|`", "", lines[0]).strip() if lines else ""
+    return lines[0].replace("`", "").strip() if lines else ""
