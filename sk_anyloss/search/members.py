@@ -20,9 +20,8 @@ from sk_anyloss._compat import routing_enabled
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.preparation import class_weights
-from sk_anyloss.estimators.tuning.responses import (
-    check_response,
-)
+from sk_anyloss.estimators.tuning.responses import check_response
+from sk_anyloss.estimators.tuning.routing import weight_parameter
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["fit_member", "outputs_of", "seeded"]
@@ -92,7 +91,7 @@ def fit_member(
         All classes or labels.
     sample_weight : ndarray, default=None
         Weights of the samples; those of weight 0 are left out. If ``fit`` does not
-        take weights, the others count alike.
+        take weights, or resamples, the others count alike.
     class_weight : dict or 'balanced', default=None
         Weights of the classes, multiplied with those of the samples.
     seed : int, default=0
@@ -124,10 +123,9 @@ def fit_member(
     if weight is not None:
         kept = np.flatnonzero(weight)
         X, y = X[kept], y[kept]
-        name = _weight_parameter(model)
+        name = weight_parameter(model)
         if name is not None and routing_enabled():
-            _request_weights(model)
-            name = "sample_weight"
+            name = "sample_weight" if _request_weights(model) else None
         params = {} if name is None else {name: weight[kept]}
     with threadpool_limits(1, user_api="openmp"):
         return model.fit(X, y, **params)
@@ -149,30 +147,27 @@ def seeded(estimator: BaseEstimator, seed: int | np.random.RandomState | None) -
         for name, value in model.get_params(deep=True).items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
-    return model.set_params(**unset)
+    model.set_params(**unset)
+    return model  # Not what set_params returns: FrozenEstimator returns None.
 
 
-def _weight_parameter(estimator: Any) -> str | None:
-    """Name under which ``fit`` takes sample weights, without metadata routing."""
+def _request_weights(estimator: Any) -> bool:
+    """Ask for the weights in the last step of a pipeline; whether it takes them.
+
+    A search does not: what its scorer makes of weights is for its user to say.
+    """
     if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = _weight_parameter(last)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+        *steps, (_, last) = estimator.steps
+        for _, step in steps:
+            # One that takes weights and does not say whether it wants them is an error.
+            _request(step, False)
+        return _request_weights(last)
+    return _request(estimator, True)
 
 
-def _request_weights(estimator: Any) -> None:
-    """Ask for the weights in the last step of a pipeline, and not in the others."""
-    if not isinstance(estimator, Pipeline):
-        return
-    *steps, (_, last) = estimator.steps
-    for _, step in steps:
-        # One that takes weights and does not say whether it wants them is an error.
-        if hasattr(step, "set_fit_request") and has_fit_parameter(
-            step, "sample_weight"
-        ):
-            step.set_fit_request(sample_weight=False)
-    if isinstance(last, Pipeline):
-        _request_weights(last)
-    else:
-        last.set_fit_request(sample_weight=True)
+def _request(estimator: Any, value: bool) -> bool:
+    """Set the request for weights of an estimator; whether its fit takes them."""
+    takes_weights = has_fit_parameter(estimator, "sample_weight")
+    if takes_weights and hasattr(estimator, "set_fit_request"):
+        estimator.set_fit_request(sample_weight=value)
+    return takes_weights

@@ -5,14 +5,17 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.pipeline import make_pipeline as make_resampling_pipeline
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -182,6 +185,35 @@ def test_weights_reach_classifiers_that_take_them(wrap, routing):
     steps = [model if wrap is not make_pipeline else model[-1] for model in fitted]
     np.testing.assert_allclose(steps[0].weight_, weight[weight > 0])
     assert steps[1].share_ == pytest.approx(Y[weight > 0].mean())
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_a_classifier_within_a_search(routing):
+    weight = np.where(np.arange(200) % 4, 0.5 + np.arange(200), 0.0)
+    searched = GridSearchCV(make_pipeline(StandardScaler(), GaussianNB()), {}, cv=2)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = fit_member(searched, X, Y, Labels.of(Y), sample_weight=weight)
+    used = weight > 0
+    scaled = StandardScaler().fit_transform(X[used])
+    # With metadata routing, a search gets weights where its user requests them.
+    expected = GaussianNB().fit(scaled, Y[used], None if routing else weight[used])
+    np.testing.assert_allclose(model.best_estimator_[-1].theta_, expected.theta_)
+
+
+def test_a_pipeline_that_resamples_is_fitted_without_weights():
+    resampled = make_resampling_pipeline(RandomOverSampler(), GaussianNB())
+    model = search(resampled, class_weight="balanced").fit(X, Y)
+    assert model.cv_results_["error"][0] == ""
+
+
+def test_a_frozen_classifier_is_a_candidate():
+    fitted = GaussianNB().fit(X, Y)
+    model = search(FrozenEstimator(fitted), NETWORK).fit(X, Y)
+    assert (model.cv_results_["error"] == "").all()
+    model = search(FrozenEstimator(fitted), tune_threshold=False).fit(X, Y)
+    np.testing.assert_allclose(
+        model.predict_proba(X), fitted.predict_proba(X), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_class_weights_are_weights_of_samples_and_leave_the_threshold():

@@ -59,8 +59,34 @@ def routed_params(
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """Name under which ``fit`` takes sample weights, without metadata routing."""
+    """Name under which ``fit`` takes sample weights, without metadata routing.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier, a pipeline, or a search over one.
+
+    Returns
+    -------
+    name : str or None
+        None if ``fit`` takes no weights, or if the pipeline resamples: its last step
+        is then fitted on other samples than those that the weights belong to.
+
+    Examples
+    --------
+    >>> from imblearn.over_sampling import RandomOverSampler
+    >>> from imblearn.pipeline import make_pipeline
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sk_anyloss.estimators.tuning.routing import weight_parameter
+    >>> weight_parameter(make_pipeline(StandardScaler(), GaussianNB()))
+    'gaussiannb__sample_weight'
+    >>> weight_parameter(make_pipeline(RandomOverSampler(), GaussianNB())) is None
+    True
+    """
     if isinstance(estimator, Pipeline):
+        if any(hasattr(step, "fit_resample") for _, step in estimator.steps):
+            return None
         name, last = estimator.steps[-1]
         inner = weight_parameter(last)
         return None if inner is None else f"{name}__{inner}"
