@@ -78,17 +78,11 @@ class Labels:
         labels : Labels
             What an estimator keeps of them.
         """
-        try:
-            check_classification_targets(y)
-            if y.ndim == 2:
-                return cls._of_indicator(y, pos_label)
-            found = np.unique(y)
-        except TypeError as error:  # Of labels that cannot be sorted.
-            types = sorted({type(label).__name__ for label in y.ravel().tolist()})
-            raise TypeError(
-                f"y has labels of several types, {' and '.join(types)}, which have no "
-                "order; make them one type, by y.astype(str) say."
-            ) from error
+        check_types(y)
+        check_classification_targets(y)
+        if y.ndim == 2:
+            return cls._of_indicator(y, pos_label)
+        found = np.unique(y)
         if classes is not None:
             found = np.union1d(found, classes)
         if len(found) > 2:
@@ -176,11 +170,14 @@ def _two_classes(
     found: np.ndarray, pos_label: Hashable | None
 ) -> tuple[np.ndarray, Hashable]:
     """The two classes, and the positive one."""
+    if not len(found):
+        raise ValueError("y is empty; a classifier needs samples of two classes.")
     if len(found) < 2:
         raise ValueError(
             "y has only one class among the samples of positive weight, "
-            f"{found.tolist()}, and a classifier needs two classes; partial_fit "
-            "can be told all of them with classes=."
+            f"{found.tolist()}, and a classifier needs two classes. Only "
+            "AnyLossClassifier.partial_fit can begin with one, if it is given all of "
+            "them as classes=."
         )
     if pos_label is not None and pos_label not in found:
         raise ValueError(
@@ -189,8 +186,47 @@ def _two_classes(
     return found, found[1] if pos_label is None else pos_label
 
 
+def check_types(y: np.ndarray) -> None:
+    """Refuse objects that are not all strings, before they are sorted.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,) or (n, Q)
+        Labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.labels import check_types
+    >>> check_types(np.array(["no", "yes"], dtype=object))
+    >>> check_types(np.array(["no", None], dtype=object))
+    Traceback (most recent call last):
+    ...
+    TypeError: y has labels of several types, NoneType and str, which have no order;
+    make them one type, by y.astype(str) say.
+    """
+    if y.dtype.kind == "S":
+        types = {"bytes"}
+    elif y.dtype == object:
+        types = {type(label).__name__ for label in y.ravel()} - {"str_"}
+    else:
+        return
+    if len(types) > 1:
+        raise TypeError(
+            f"y has labels of several types, {' and '.join(sorted(types))}, which have "
+            "no order; make them one type, by y.astype(str) say."
+        )
+    if not types <= {"str"}:
+        (kind,) = types
+        other = kind if kind in ("bool", "int", "float") else "str"
+        raise TypeError(
+            f"Unknown label type: y has the dtype {y.dtype} and labels of the type "
+            f"{kind}; convert them by y.astype({other})."
+        )
+
+
 def check_samples(model: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarray]:
-    """Validate labels, and leave the samples to the estimator that gets them.
+    """Labels as an array, and samples as the estimator that gets them takes them.
 
     Parameters
     ----------
@@ -218,5 +254,4 @@ def check_samples(model: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarr
         return X, check_indicator(y)
     target: np.ndarray = column_or_1d(y, warn=True)
     assert_all_finite(target, input_name="y")
-    check_classification_targets(target)
     return X, target

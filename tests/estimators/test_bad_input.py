@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 
-from sk_anyloss import AnyLossClassifier, CosineDecay
+from sk_anyloss import AnyLossClassifier, CosineDecay, TunedDecisionClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -110,6 +110,22 @@ def test_a_metric_that_cannot_be_used_is_named(metric, loss):
 def test_labels(y, message):
     with pytest.raises(ValueError, match=message):
         AnyLossClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, "b"], "labels of several types, int and str"),
+        (["a", None], "labels of several types, NoneType and str"),
+        ([False, True], r"the dtype object .*convert them by y.astype\(bool\)"),
+        (np.array([b"a", b"b"]), r"labels of the type bytes.*y.astype\(str\)"),
+    ],
+)
+@pytest.mark.parametrize("model", [AnyLossClassifier(), TunedDecisionClassifier()])
+def test_objects_that_are_no_labels(model, labels, message):
+    labels = labels if isinstance(labels, np.ndarray) else np.array(labels, object)
+    with pytest.raises(TypeError, match=message):
+        model.fit(X, labels[Y])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
