@@ -122,23 +122,15 @@ class DecidesByEnsemble(DecidesByLogOdds):
     def _warn_if_constant(self) -> None:
         if self.target_type_ == "multilabel-indicator":
             return
-        if self.target_type_ == "multiclass":
-            index = self.decision_.margin(self._as_outputs(self.oof_proba_)).argmax(1)
-            if (index == index[0]).all():
-                self._warn_of_constant(self.classes_.tolist()[index[0]])
+        margin = self.decision_.margin(self._as_outputs(self.oof_proba_))
+        labels = np.unique(self._labels.decode(margin)).tolist()
+        if len(labels) > 1:
             return
-        decided = self.oof_proba_ > self.threshold_
-        if decided.all() or not decided.any():
-            self._warn_of_constant(
-                self.pos_label_ if decided.all() else "the other class"
-            )
-
-    def _warn_of_constant(self, label: object) -> None:
         warnings.warn(
-            f"The best candidates predict {label!r} for every sample that was left "
+            f"The best candidates predict {labels[0]!r} for every sample that was left "
             "out; try other candidates, or more informative features.",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
 
     def _log_odds(self, X: Matrix) -> np.ndarray:
