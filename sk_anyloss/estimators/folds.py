@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 
-__all__ = ["check_folds", "inner_cv", "make_folds"]
+from sk_anyloss.training.data.strata import strata
+
+__all__ = ["check_folds", "inner_cv", "make_folds", "split_folds"]
 
 #: What scikit-learn takes as ``cv``: a number of folds, a splitter, or the splits.
 CV: TypeAlias = "int | BaseCrossValidator | list[tuple[np.ndarray, np.ndarray]] | None"
@@ -51,6 +53,59 @@ def inner_cv(
     return check_cv(cv, classifier=True)
 
 
+def split_folds(
+    cv: CV,
+    seed: int,
+    X: Any,
+    of_samples: np.ndarray,
+    params: Mapping[str, Any],
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds of a splitter, as positions.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        As :func:`inner_cv` takes it.
+    seed : int
+        Seed of the order in which samples are shuffled.
+    X : array-like
+        Samples.
+    of_samples : ndarray of shape (n_samples,)
+        What to stratify by.
+    params : mapping of str to object
+        For ``split`` of the splitter.
+
+    Returns
+    -------
+    folds : list of pairs of ndarray of int
+        Positions to train on, and positions to leave out, also where the splits are
+        given as masks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.estimators.folds import split_folds
+    >>> first = np.array([True, True, False, False])
+    >>> split_folds([(first, ~first)], 0, np.eye(4), np.array([0, 1, 0, 1]), {})
+    [(array([0, 1]), array([2, 3]))]
+    """
+    folds = [
+        (_positions(train), _positions(test))
+        for train, test in inner_cv(cv, seed).split(X, of_samples, **params)
+    ]
+    if not folds:
+        raise ValueError(
+            f"cv={cv!r} makes no folds. A generator of splits can be used only once; "
+            "pass a list of them."
+        )
+    return folds
+
+
+def _positions(part: np.ndarray) -> np.ndarray:
+    part = np.asarray(part)
+    return np.flatnonzero(part) if part.dtype == bool else part
+
+
 def check_folds(
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
     y: np.ndarray,
@@ -76,10 +131,15 @@ def check_folds(
     ...
     ValueError: Fold 0 of 1 leaves no sample out.
     """
+    if sample_weight is not None and len(np.unique(y[sample_weight > 0])) < 2:
+        raise ValueError(
+            "y has only one class among the samples of positive sample_weight, and a "
+            "classifier needs two."
+        )
     for k, (train, test) in enumerate(folds):
         used = train
         if sample_weight is not None:
-            used = np.asarray(train)[sample_weight[train] > 0]
+            used = train[sample_weight[train] > 0]
         if len(test) == 0:
             raise ValueError(f"Fold {k} of {len(folds)} leaves no sample out.")
         if len(np.unique(y[used])) < 2:
@@ -120,11 +180,10 @@ def make_folds(
     folds : list of pairs of arrays
         Positions to train on, and positions to leave out.
     """
-    cv, strata = model.cv, target
+    cv, of_samples = model.cv, strata(target)
     if cv is None or isinstance(cv, numbers.Integral):
         cv = 5 if cv is None else int(cv)
-        strata = _rarest_label(target) if target.ndim == 2 else target
-        classes, counts = np.unique(strata, return_counts=True)
+        classes, counts = np.unique(of_samples, return_counts=True)
         if target.ndim == 1 and counts.min() < 2:
             rarest = classes.tolist()[counts.argmin()]
             raise ValueError(
@@ -144,14 +203,7 @@ def make_folds(
     with warnings.catch_warnings():
         # Folds without a sample of a rare class do no harm to pooled scores.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        folds = list(inner_cv(cv, seed).split(X, strata, **split_params))
+        folds = split_folds(cv, seed, X, of_samples, split_params)
     if target.ndim == 1:
         check_folds(folds, target, weight)
     return folds
-
-
-def _rarest_label(target: np.ndarray) -> np.ndarray:
-    """The rarest label of each sample, to stratify by; -1 without any."""
-    order = np.argsort(target.sum(axis=0), kind="stable")
-    first = np.argmax(target[:, order] == 1, axis=1)
-    return np.where(target.any(axis=1), order[first], -1)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.metadata_routing import process_routing
 
 from sk_anyloss._compat import raise_for_unrouted, routing_enabled
-from sk_anyloss.estimators.folds import CV, check_folds, inner_cv
+from sk_anyloss.estimators.folds import CV, check_folds, split_folds
 from sk_anyloss.training.data.source import Matrix, short
 from sk_anyloss.training.data.strata import strata
 
@@ -83,10 +83,10 @@ def split_samples(
     with warnings.catch_warnings():
         if not is_binary:  # A class with few samples is not in every fold.
             warnings.filterwarnings("ignore", message="The least populated class")
-        folds = list(inner_cv(cv, seed).split(X, of_samples, **params))
+        folds = split_folds(cv, seed, X, of_samples, params)
     check_folds(folds, of_samples, sample_weight)
     # Positions of all folds weigh as much as several features.
-    return [(short(np.asarray(a)), short(np.asarray(b))) for a, b in folds]
+    return [(short(train), short(test)) for train, test in folds]
 
 
 def split_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -311,6 +311,7 @@ def test_time_that_is_over_leaves_the_best_so_far():
             {"cv": [(np.flatnonzero(Y == 0), [0, 1])]},
             "Fold 0 of 1 leaves only one class",
         ),
+        ({"cv": iter([])}, "cv=.* makes no folds. A generator"),
     ],
 )
 def test_bad_input_is_told_and_loses_nothing(params, message, fitted):
@@ -334,9 +335,24 @@ def test_more_folds_than_positives():
 def test_a_search_that_finds_nothing_says_so():
     rng = np.random.default_rng(0)
     noise = np.ones((60, 2))
-    labels = (rng.random(60) < 0.3).astype(int)
-    with pytest.warns(ConvergenceWarning, match="for every sample that was left out"):
-        search(metric="accuracy", hidden=[()]).fit(noise, labels)
+    labels = np.where(rng.random(60) < 0.3, "bad", "fine")
+    with pytest.warns(ConvergenceWarning, match="'fine' for every sample that was"):
+        search(metric="accuracy", hidden=[()], pos_label="bad").fit(noise, labels)
+
+
+def test_splits_may_be_masks():
+    folds = list(StratifiedKFold(3).split(X, Y))
+    every = np.arange(len(Y))
+    masks = [tuple(np.isin(every, part) for part in fold) for fold in folds]
+    expected = search(cv=folds, hidden=[()]).fit(X, Y)
+    model = search(cv=masks, hidden=[()]).fit(X, Y)
+    np.testing.assert_array_equal(model.oof_rows_, expected.oof_rows_)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+def test_weights_that_leave_one_class_are_refused():
+    with pytest.raises(ValueError, match="only one class among the samples of"):
+        search().fit(X, Y, sample_weight=1.0 - Y)
 
 
 def test_the_estimator_is_the_one_that_is_searched_over():
