@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,11 @@ from sk_anyloss._compat import check_sample_weight
 from sk_anyloss.estimators.binary_mixin import LinksToDocumentation
 from sk_anyloss.estimators.folds import CV, inner_cv, make_folds
 from sk_anyloss.estimators.labels import Labels, check_samples
+from sk_anyloss.estimators.parameters import (
+    check_flags,
+    check_random_state,
+    restored_on_error,
+)
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.fold_fits import fit_fold
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
@@ -208,11 +213,24 @@ class TunedDecisionClassifier(
         Returns
         -------
         self : TunedDecisionClassifier
-            The fitted estimator.
+            The fitted estimator. If fit fails, it is left as it was before.
         """
+        with restored_on_error(self):
+            self._fit(X, y, sample_weight, params)
+        return self
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        params: Mapping[str, Any],
+    ) -> None:
         inner = self._inner()
         check_response(inner)
         self._check_n_bootstrap()
+        check_flags(self, "refit")
+        check_random_state(self.random_state)
         X, target = check_samples(self, X, y)
         weight = None
         if sample_weight is not None:
@@ -247,7 +265,6 @@ class TunedDecisionClassifier(
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        return self
 
     def _check_n_bootstrap(self) -> None:
         n = self.n_bootstrap

@@ -366,10 +366,7 @@ def _run_estimator(
             raise
         models.append(model)
         clock.check(k + 1, len(data.folds))
-    outputs = _pooled_outputs(base, models, data)
-    if np.isnan(outputs).any():
-        raise ValueError("Its scores of the samples left out are not numbers.")
-    return Trial(params, models, outputs, 0.0)
+    return Trial(params, models, _pooled_outputs(base, models, data), 0.0)
 
 
 def _pooled_outputs(

@@ -237,6 +237,48 @@ def test_a_class_may_be_missing_in_a_fold():
     assert np.isfinite(model.fit(X, y).offsets_).all()
 
 
+def test_splits_may_be_masks(imbalanced):
+    X, y = imbalanced
+    even = np.arange(len(y)) % 2 == 0
+    places = [(np.flatnonzero(part), np.flatnonzero(~part)) for part in (even, ~even)]
+    masks = [(part, ~part) for part in (even, ~even)]
+    expected = TunedDecisionClassifier(cv=places, random_state=0).fit(X, y)
+    model = TunedDecisionClassifier(cv=masks, random_state=0).fit(X, y)
+    assert model.threshold_ == expected.threshold_
+
+
+class NotNumbers(GaussianNB):
+    """A classifier whose probability of the last sample is NaN."""
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        proba[-1] = np.nan
+        return proba
+
+
+def test_scores_that_are_nan_are_refused_and_lose_nothing(imbalanced):
+    X, y = imbalanced
+    model = TunedDecisionClassifier(metric="mcc", random_state=0).fit(X, y)
+    before = {**vars(model)}
+    with pytest.raises(ValueError, match="NotNumbers gives scores that are NaN"):
+        model.set_params(estimator=NotNumbers(), metric="f1").fit(X, y)
+    assert {**vars(model), "estimator": None, "metric": "mcc"} == before
+
+
+class Certain(LinearSVC):
+    """A classifier whose scores are infinite."""
+
+    def decision_function(self, X):
+        return np.inf * super().decision_function(X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_are_tuned_as_the_decisions_that_they_are(imbalanced):
+    X, y = imbalanced
+    model = TunedDecisionClassifier(Certain(), random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), LinearSVC().fit(X, y).predict(X))
+
+
 def test_more_folds_than_samples_of_a_class():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
     with pytest.warns(UserWarning, match="lowered to 3"):
@@ -263,10 +305,14 @@ def test_more_folds_than_samples_of_a_class():
         ({"pos_label": 3}, [0, 1] * 3, "pos_label=3"),
         ({"pos_label": 1}, [0, 1, 2] * 2, "pos_label=1"),
         ({"n_bootstrap": -1}, [0, 1] * 3, "n_bootstrap"),
+        ({"refit": "no"}, [0, 1] * 3, "refit must be True or False"),
+        ({"random_state": "a"}, [0, 1] * 3, "random_state must be"),
+        ({"cv": iter([])}, [0, 1] * 3, "makes no folds"),
+        ({}, [], "y is empty"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused(params, y, message):
-    X = np.arange(12.0).reshape(6, 2)
+    X = np.arange(2.0 * len(y)).reshape(len(y), 2)
     with pytest.raises(ValueError, match=message):
         TunedDecisionClassifier(**{"cv": 2, **params}).fit(X, np.asarray(y))
 

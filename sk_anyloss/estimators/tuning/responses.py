@@ -36,6 +36,8 @@ def check_response(estimator: Any) -> None:
 
 
 _METHODS = ("predict_proba", "decision_function")
+#: The largest score of a ``decision_function`` that counts, so that sums are finite.
+LARGEST_SCORE = 1e100
 
 
 def model_outputs(
@@ -119,9 +121,10 @@ def class_scores(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """
     known = np.asarray(estimator.classes_)
     if hasattr(estimator, "predict_proba"):
-        found = log_probabilities(np.asarray(estimator.predict_proba(X), dtype=float))
+        proba = np.asarray(estimator.predict_proba(X), dtype=float)
+        found = log_probabilities(_numbers(estimator, proba))
     else:
-        scores = np.asarray(estimator.decision_function(X), dtype=float)
+        scores = _decision_scores(estimator, X)
         if scores.ndim == 1:
             found = np.stack((log_expit(-scores), log_expit(scores)), axis=1)
         else:
@@ -166,20 +169,38 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> np.ndarray:
            [  0., -36.]])
     """
     if not hasattr(estimator, "predict_proba"):
-        found = np.asarray(estimator.decision_function(X), dtype=float)
+        found = _decision_scores(estimator, X)
     else:
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
             classes = estimator.classes_
             pairs = zip(proba, classes, strict=True)
             proba = np.stack([_of_ones(p, known) for p, known in pairs], axis=1)
-        found = log_odds(np.asarray(proba, dtype=float))
+        found = log_odds(_numbers(estimator, np.asarray(proba, dtype=float)))
     if found.shape != (len(found), n_labels):
         raise ValueError(
             f"{type(estimator).__name__} gives scores of shape {found.shape} for "
             f"{n_labels} labels."
         )
     return found
+
+
+def _decision_scores(estimator: Any, X: Any) -> np.ndarray:
+    """Scores of a ``decision_function``, finite also where it is sure of a class."""
+    scores = _numbers(estimator, np.asarray(estimator.decision_function(X), float))
+    return scores.clip(-LARGEST_SCORE, LARGEST_SCORE)
+
+
+def _numbers(estimator: Any, scores: np.ndarray) -> np.ndarray:
+    """Scores as they are; an error where one is NaN, which no threshold decides."""
+    wrong = np.isnan(scores)
+    if wrong.any():
+        raise ValueError(
+            f"{type(estimator).__name__} gives scores that are NaN, first for sample "
+            f"{int(np.argwhere(wrong)[0][0])} of {len(scores)}; choose another "
+            "estimator, or other features."
+        )
+    return scores
 
 
 def _of_ones(proba: np.ndarray, classes: np.ndarray) -> np.ndarray:
