@@ -34,8 +34,9 @@ from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics.decision import log_odds
 from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
+from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.members import outputs_of
-from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
+from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.search.weights import SHARPNESS, trust
 
 #: Estimators beside the networks.

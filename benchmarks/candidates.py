@@ -33,12 +33,9 @@ from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics.evaluation import evaluate_logits
 from sk_anyloss.search.candidates import candidate_grid
+from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.members import outputs_of
-from sk_anyloss.search.trials import (
-    CrossValidationData,
-    Trial,
-    run_trials,
-)
+from sk_anyloss.search.trials import CrossValidationData, Trial
 
 Params: TypeAlias = Mapping[str, Any]
 #: X and y of the training samples, then of the test samples.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,8 +22,9 @@ from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.candidates import ESTIMATOR
 from sk_anyloss.search.effort.budget import Clock
 from sk_anyloss.search.effort.halving import clearly_behind, first_fold, tried
+from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.results import failure_message
-from sk_anyloss.search.trials import CrossValidationData, Trial, run_trials
+from sk_anyloss.search.trials import CrossValidationData, Trial
 
 __all__ = ["Runner"]
 
@@ -74,7 +76,7 @@ class Runner:
         Parameters
         ----------
         candidates, data
-            As :func:`sk_anyloss.search.trials.run_trials` takes them.
+            As :func:`sk_anyloss.search.fold_fits.run_trials` takes them.
 
         Returns
         -------
@@ -143,7 +145,9 @@ class Runner:
                 left, is_first = clock.left, number == 0
                 if not is_first and left is not None and left <= 0:
                     return
-                yield delayed(run_trials)(self.base, group, data, left, is_first)
+                # A process that has yet to start begins later than it is asked to.
+                deadline = None if left is None else time.time() + left
+                yield delayed(run_trials)(self.base, group, data, deadline, is_first)
 
         yield from self._in_order(jobs)
 

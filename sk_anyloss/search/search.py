@@ -39,6 +39,7 @@ from sk_anyloss.search.candidates import (
 from sk_anyloss.search.effort.budget import passes, samples_in_batch
 from sk_anyloss.search.effort.precision import fits_in_single
 from sk_anyloss.search.ensemble import DecidesByEnsemble
+from sk_anyloss.search.fold_fits import fit_on_all
 from sk_anyloss.search.results import (
     best_first,
     dropped_candidates,
@@ -50,7 +51,7 @@ from sk_anyloss.search.results import (
 from sk_anyloss.search.runner import Runner
 from sk_anyloss.search.splits import split_params, split_samples
 from sk_anyloss.search.tasks import CandidateTasks
-from sk_anyloss.search.trials import CrossValidationData, Trial, fit_on_all
+from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["AnyLossClassifierCV"]
@@ -118,8 +119,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     time_budget : float, default=None
         Seconds that the candidates may take. If it does not suffice, networks are
         trained in fewer epochs, no fewer than a fifth, or not at all; other
-        classifiers are dropped if their first folds take too long. The first
-        candidates are always trained.
+        classifiers are dropped if fits on few samples, or their first folds, show that
+        they take too long. The first candidates are always trained.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, of the initial weights and of the order of samples.
     drop_early : bool, default=True

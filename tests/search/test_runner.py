@@ -10,15 +10,12 @@ from sklearn.naive_bayes import GaussianNB
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.stack import fit_stack
-from sk_anyloss.search import trials
+from sk_anyloss.search import fold_fits
 from sk_anyloss.search.effort import budget
+from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.members import outputs_of
 from sk_anyloss.search.runner import Runner
-from sk_anyloss.search.trials import (
-    CrossValidationData,
-    Trial,
-    run_trials,
-)
+from sk_anyloss.search.trials import CrossValidationData, Trial
 from tests.tolerances import SAME_MODEL
 
 X, Y = make_classification(150, 4, weights=[0.7], class_sep=2, random_state=0)
@@ -125,7 +122,11 @@ def test_the_first_classifier_is_never_given_up():
 
 
 def test_networks_are_trained_in_as_many_epochs_as_time_is_left(monkeypatch):
-    monkeypatch.setattr(budget.Clock, "epochs", lambda self, wanted, of_one: wanted - 2)
+    def two_less(self, wanted, fixed, of_one):
+        assert fixed > 0 < of_one
+        return wanted - 2
+
+    monkeypatch.setattr(budget.Clock, "epochs", two_less)
     (cut,) = run(make_runner(time_budget=100), {"hidden": (), "max_epochs": 6})
     assert cut.params["max_epochs"] == 4
     (alone,) = run(make_runner(), {"hidden": (), "max_epochs": 4})
@@ -156,7 +157,7 @@ def test_a_stack_too_large_for_the_memory_is_split(error, monkeypatch):
             raise error
         return fit_stack(models, X, y, **options)
 
-    monkeypatch.setattr(trials, "fit_stack", in_little_memory)
+    monkeypatch.setattr(fold_fits, "fit_stack", in_little_memory)
     if str(error) == "no":  # Nothing that a smaller stack would help with.
         with pytest.raises(ValueError, match="RuntimeError: no"):
             run(make_runner(), *candidates)

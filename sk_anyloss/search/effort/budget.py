@@ -87,11 +87,11 @@ class Clock:
     Examples
     --------
     >>> from sk_anyloss.search.effort.budget import Clock
-    >>> Clock(100.0).epochs(50, of_one=4.0)  # Of 50 epochs, 24 fit in.
-    24
-    >>> Clock(100.0).epochs(50, of_one=1.0)
+    >>> Clock(100.0).epochs(50, fixed=2.0, of_one=4.0)  # Of 50 epochs, 23 fit in.
+    23
+    >>> Clock(100.0).epochs(50, fixed=2.0, of_one=1.0)
     50
-    >>> Clock(100.0).epochs(50, of_one=20.0)
+    >>> Clock(100.0).epochs(50, fixed=2.0, of_one=20.0)
     Traceback (most recent call last):
     ...
     sk_anyloss.search.effort.budget.OutOfTimeError: its networks would take ...
@@ -112,15 +112,22 @@ class Clock:
         """Seconds that are left; None for any number."""
         return None if self._seconds is None else self._seconds - self.spent
 
-    def epochs(self, wanted: int, of_one: float) -> int:
+    @property
+    def is_limited(self) -> bool:
+        """Whether a candidate is dropped for which the time does not suffice."""
+        return self._seconds is not None and not self.is_first
+
+    def epochs(self, wanted: int, fixed: float, of_one: float) -> int:
         """Epochs that can be trained in the time that is left.
 
         Parameters
         ----------
         wanted : int
             Number of epochs without a limit.
+        fixed : float
+            Seconds that a training takes beside its epochs.
         of_one : float
-            Seconds of a training of one epoch.
+            Seconds of an epoch.
 
         Returns
         -------
@@ -131,30 +138,34 @@ class Clock:
         left = self.left
         if left is None:
             return wanted
-        fitting = int(0.98 * max(left, 0.0) / max(of_one, 1e-9))
+        fitting = int((0.98 * left - fixed) / max(of_one, 1e-9))
         least = max(1, math.ceil(LEAST_SHARE * wanted))
         if fitting < least and not self.is_first:
             raise OutOfTimeError(
-                f"its networks would take about {wanted * of_one:.1f} s and "
+                f"its networks would take about {fixed + wanted * of_one:.1f} s and "
                 f"{max(left, 0):.1f} s were left."
             )
         return min(wanted, max(fitting, least))
 
-    def check(self, done: int, n_folds: int) -> None:
-        """Raise ``OutOfTimeError`` if the remaining folds will take too long.
+    def check_left(self) -> None:
+        """Raise ``OutOfTimeError`` if no time is left, as where a process came late."""
+        left = self.left
+        if self.is_limited and left is not None and left <= 0:
+            raise OutOfTimeError("time was over before it was begun.")
+
+    def check(self, needed: float, reason: str) -> None:
+        """Raise ``OutOfTimeError`` if a candidate will take too long.
 
         Parameters
         ----------
-        done : int
-            Folds that are finished.
-        n_folds : int
-            All folds.
+        needed : float
+            Seconds that it needs from now on.
+        reason : str
+            What says so, as the beginning of the message up to the seconds.
         """
-        if self._seconds is None or self.is_first:
-            return
-        needed = self.spent / done * n_folds
-        if done < n_folds and needed > self._seconds:
+        left = self.left
+        if self.is_limited and left is not None and needed > left:
             raise OutOfTimeError(
-                f"after {done} of {n_folds} folds it would take about {needed:.1f} s "
-                f"and {self._seconds:.1f} s were left."
+                f"{reason} {self.spent + needed:.1f} s and "
+                f"{self.spent + left:.1f} s were left."
             )

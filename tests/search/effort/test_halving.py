@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.search import runner
-from sk_anyloss.search.trials import run_trials
+from sk_anyloss.search.fold_fits import run_trials
 
 #: Tolerances for the same models, weighed in the same way.
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
