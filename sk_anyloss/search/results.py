@@ -200,7 +200,7 @@ def dropped_candidates(
     Parameters
     ----------
     candidates : sequence of dict
-        All candidates, those that were not begun last.
+        All candidates, those that were not finished last.
     trials : sequence of Trial
         Those that were begun.
     weights : ndarray of shape (n_trials,)
@@ -218,7 +218,7 @@ def dropped_candidates(
     >>> from sk_anyloss.search.trials import Trial
     >>> fine = Trial({"lr": 0.1}, [], np.empty(0), 0.0)
     >>> dropped_candidates([{"lr": 0.1}, {"lr": 9}], [fine], np.ones(1))
-    [('lr=9', 'not begun')]
+    [('lr=9', 'not finished')]
     """
     dropped = []
     for trial, weight in zip(trials, weights, strict=True):
@@ -227,7 +227,9 @@ def dropped_candidates(
         elif weight == 0:
             dropped.append((trial.describe(), "others are better"))
     begun = len(trials)
-    return dropped + [(describe(params), "not begun") for params in candidates[begun:]]
+    return dropped + [
+        (describe(params), "not finished") for params in candidates[begun:]
+    ]
 
 
 def print_weights(

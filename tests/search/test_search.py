@@ -288,7 +288,7 @@ def test_time_that_is_over_leaves_the_best_so_far():
         model = search(time_budget=1e-9, max_epochs=60).fit(X, Y)
     assert len(model.cv_results_["params"]) == 2
     assert list(model.cv_results_["param_max_epochs"]) == [12, 12]
-    assert [reason for _, reason in model.dropped_] == ["not begun"] * 6
+    assert [reason for _, reason in model.dropped_] == ["not finished"] * 6
     assert model.score(X, Y) > 0.4
     search(time_budget=1e9).fit(X, Y)  # No warning.
 

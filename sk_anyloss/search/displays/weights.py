@@ -127,7 +127,9 @@ class WeightsDisplay(Display):
                     color="0.4",
                 )  # fmt: skip
         ax.annotate("weight", (1.01, 1.01), xycoords="axes fraction", fontsize="small")
-        labels = [fill(label, LABEL_WIDTH) for label in self.labels]
+        labels = [
+            fill(label, LABEL_WIDTH, break_long_words=False) for label in self.labels
+        ]
         ax.set_yticks(places, labels, fontsize="small")
         ax.set_ylim(len(self.labels) - 0.5, -0.5)
         ax.locator_params(axis="x", nbins=5)
