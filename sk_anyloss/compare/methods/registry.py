@@ -29,7 +29,7 @@ __all__ = [
     "Method",
     "default_methods",
     "get_method",
-    "method_for_classes",
+    "is_for_classes",
     "method_names",
     "register_method",
     "unregister_method",
@@ -39,11 +39,6 @@ __all__ = [
 Build: TypeAlias = Callable[[str | Metric, int], BaseEstimator]
 #: Makes a classifier from its parameters.
 MakeClassifier: TypeAlias = Callable[..., BaseEstimator]
-#: Makes a classifier with tuned decisions from a classifier, the metric and a seed.
-Tune: TypeAlias = Callable[[BaseEstimator, str | Metric, int], BaseEstimator]
-#: Tunes the offsets of more than two classes, as ``tuned_threshold`` tunes the
-#: threshold of two. Where it is None, tuned methods are for two classes only.
-TUNED_OFFSETS: Tune | None = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +183,7 @@ def default_methods(n_classes: int = 2) -> list[str]:
     return [
         name
         for name, method in _REGISTRY.items()
-        if method.default and method_for_classes(name, n_classes) == name
+        if method.default and is_for_classes(name, n_classes)
     ]
 
 
@@ -217,8 +212,8 @@ def get_method(name: str) -> Method:
     return _REGISTRY[name]
 
 
-def method_for_classes(name: str, n_classes: int) -> str | None:
-    """The method to compare for a number of classes.
+def is_for_classes(name: str, n_classes: int) -> bool:
+    """Whether a method can be compared for a number of classes.
 
     Parameters
     ----------
@@ -229,23 +224,16 @@ def method_for_classes(name: str, n_classes: int) -> str | None:
 
     Returns
     -------
-    name : str or None
-        The method itself; for more than two classes the method with tuned offsets in
-        place of one with a tuned threshold; None if there is none.
+    is_for_classes : bool
+        False where it is for another number of classes.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods.registry import method_for_classes
-    >>> method_for_classes("histgb", 3), method_for_classes("histgb_threshold", 2)
-    ('histgb', 'histgb_threshold')
+    >>> from sk_anyloss.compare.methods.registry import is_for_classes
+    >>> is_for_classes("histgb", 3), is_for_classes("histgb_threshold", 3)
+    (True, False)
     """
-    fitting = ("any", "two") if n_classes == 2 else ("any", "more")
-    if get_method(name).classes in fitting:
-        return name
-    counterpart = f"{name.removesuffix('_threshold')}_offsets"
-    if n_classes == 2 or counterpart not in _REGISTRY:
-        return None
-    return counterpart
+    return get_method(name).classes in ("any", "two" if n_classes == 2 else "more")
 
 
 def _scaled(*steps: BaseEstimator) -> BaseEstimator:
@@ -373,7 +361,7 @@ def _register_family(
 
 
 def _register_tuned(name: str, title: str, build: Build, default: bool = False) -> None:
-    """Register a classifier with a tuned threshold, and with tuned offsets."""
+    """Register a classifier with a tuned threshold, which two classes have."""
     register_method(
         f"{name}_threshold",
         lambda metric, seed: tuned_threshold(
@@ -383,14 +371,6 @@ def _register_tuned(name: str, title: str, build: Build, default: bool = False) 
         default=default,
         classes="two",
     )
-    if (tune := TUNED_OFFSETS) is not None:
-        register_method(
-            f"{name}_offsets",
-            lambda metric, seed: tune(build(metric, seed), metric, seed),
-            f"{title}, tuned offsets",
-            default=default,
-            classes="more",
-        )
 
 
 _register_all()
