@@ -5,12 +5,16 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 
 from sk_anyloss.training.data.strata import strata
+
+if TYPE_CHECKING:
+    from sk_anyloss.estimators.tuned_decision import TunedDecisionClassifier
 
 __all__ = ["check_folds", "inner_cv", "make_folds", "split_folds"]
 
@@ -56,7 +60,7 @@ def inner_cv(
 def split_folds(
     cv: CV,
     seed: int,
-    X: Any,
+    X: ArrayLike,
     of_samples: np.ndarray,
     params: Mapping[str, Any],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -151,18 +155,18 @@ def check_folds(
 
 
 def make_folds(
-    model: Any,
-    X: Any,
+    model: TunedDecisionClassifier,
+    X: ArrayLike,
     target: np.ndarray,
     weight: np.ndarray | None,
     seed: int,
     split_params: Mapping[str, Any],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds of a meta-estimator, by its ``cv``.
+    """The folds of a :class:`TunedDecisionClassifier`, by its ``cv``.
 
     Parameters
     ----------
-    model : estimator
+    model : TunedDecisionClassifier
         With the parameter ``cv``.
     X : array-like
         Samples.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, indexable
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
@@ -135,7 +136,7 @@ class Labels:
             return np.searchsorted(self.classes, y).astype(dtype)
         return y.astype(dtype)
 
-    def outputs_of(self, estimator: Any, X: Any) -> np.ndarray:
+    def outputs_of(self, estimator: BaseEstimator, X: ArrayLike) -> np.ndarray:
         """Scores by any fitted classifier, as our networks give them.
 
         Parameters
@@ -225,7 +226,9 @@ def check_types(y: np.ndarray) -> None:
         )
 
 
-def check_samples(model: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, np.ndarray]:
+def check_samples(
+    model: BaseEstimator, X: ArrayLike, y: ArrayLike
+) -> tuple[Any, np.ndarray]:
     """Labels as an array, and samples as the estimator that gets them takes them.
 
     Parameters

@@ -9,7 +9,7 @@ import numbers
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -30,8 +30,11 @@ from sk_anyloss.training.network.mlp import check_hidden
 from sk_anyloss.training.optimizers import get_optimizer
 from sk_anyloss.training.schedules import LearningRate, initial_rate
 
+if TYPE_CHECKING:
+    from sk_anyloss.estimators.classifier import AnyLossClassifier
 
-def check_params(model: Any) -> None:
+
+def check_params(model: AnyLossClassifier) -> None:
     """Refuse parameters that make no sense, before anything is done with them."""
     check_hidden(model.hidden)
     check_common_params(model)
@@ -39,7 +42,7 @@ def check_params(model: Any) -> None:
     check_threshold(model.threshold)
     get_step(spelled(model.step, step_names()))
     if not (isinstance(model.L, str) and model.L == "auto"):
-        Sigmoid(model.L)
+        Sigmoid(cast("float", model.L))
     resolve_batch_size(model.batch_size, 1)
     fraction = model.warm_up
     is_fraction = isinstance(fraction, numbers.Real) and 0 <= float(fraction) < 1
@@ -75,45 +78,7 @@ def check_learning_rate(lr: LearningRate) -> None:
         )
 
 
-def check_search_params(model: Any) -> None:
-    """Refuse parameters of the search that make no sense.
-
-    Those of its candidates are refused with the first candidate.
-    """
-    check_common_params(model)
-    check_flags(model, "ensemble", "drop_early")
-    if model.tune_threshold != "auto":
-        check_flags(model, "tune_threshold", way_out=" or 'auto'")
-    check_list("hidden", model.hidden, "networks to try, such as [(), (32, 32)]")
-    for widths in model.hidden:
-        if isinstance(widths, numbers.Integral):
-            raise ValueError(
-                "hidden must be a list of networks to try, each a tuple of widths such "
-                f"as ({widths},); got {model.hidden!r}."
-            )
-    if model.candidates is not None:
-        what = "dicts of parameters of AnyLossClassifier, such as [{'L': 5}], and "
-        what += "classifiers, such as [HistGradientBoostingClassifier()]"
-        check_list("candidates", model.candidates, what)
-        for candidate in model.candidates:
-            if not isinstance(candidate, Mapping) and (
-                isinstance(candidate, type) or not hasattr(candidate, "fit")
-            ):
-                raise ValueError(f"candidates must hold {what}, got {candidate!r}.")
-    if not _is_count(model.n_best):
-        raise ValueError(
-            f"n_best must be a whole number of at least 1, got {model.n_best!r}."
-        )
-    budget = model.time_budget
-    if budget is not None and not (
-        isinstance(budget, numbers.Real) and 0 < float(budget) < np.inf
-    ):
-        raise ValueError(
-            f"time_budget must be a number of seconds above 0 or None, got {budget!r}."
-        )
-
-
-def check_common_params(model: Any) -> None:
+def check_common_params(model: BaseEstimator) -> None:
     """Refuse what is wrong in parameters that both estimators have."""
     check_device(model.device)
     check_random_state(model.random_state)
@@ -123,7 +88,7 @@ def check_common_params(model: Any) -> None:
         )
 
 
-def check_flags(model: Any, *names: str, way_out: str = "") -> None:
+def check_flags(model: BaseEstimator, *names: str, way_out: str = "") -> None:
     """Refuse anything but True and False: the string 'False' would count as True."""
     for name in names:
         value = getattr(model, name)
@@ -131,7 +96,7 @@ def check_flags(model: Any, *names: str, way_out: str = "") -> None:
             raise ValueError(f"{name} must be True or False{way_out}, got {value!r}.")
 
 
-def check_list(name: str, value: Any, what: str) -> None:
+def check_list(name: str, value: object, what: str) -> None:
     """Refuse what is not a list: a number or a string where several are meant."""
     if isinstance(value, (str, Mapping)) or not isinstance(
         value, (Sequence, np.ndarray)
@@ -151,7 +116,7 @@ def check_device(device: Any) -> None:
         ) from error
 
 
-def check_random_state(random_state: Any) -> None:
+def check_random_state(random_state: object) -> None:
     """Refuse what is neither a seed nor a generator."""
     seed = isinstance(random_state, numbers.Integral) and int(random_state) >= 0
     kinds = (np.random.RandomState, np.random.Generator)
@@ -177,12 +142,7 @@ def check_callbacks(callbacks: Any) -> None:
             )
 
 
-def _is_count(value: Any) -> bool:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    return whole and int(value) >= 1
-
-
-def warn_of_class_weight(model: Any) -> None:
+def warn_of_class_weight(model: AnyLossClassifier) -> None:
     """Warn of weights of classes that the metric does not depend on."""
     if model.class_weight is None or model.loss is not None:
         return

@@ -21,7 +21,7 @@ from sk_anyloss.estimators.parameters import (
     warn_of_class_weight,
 )
 from sk_anyloss.training.data.dataset import Subset
-from sk_anyloss.training.data.source import as_source
+from sk_anyloss.training.data.source import Source, as_source
 from sk_anyloss.training.threads import single_thread
 from sk_anyloss.training.trainer import Task, train
 
@@ -30,7 +30,7 @@ __all__ = ["fit_stack"]
 
 def fit_stack(
     models: Sequence[AnyLossClassifier],
-    X: ArrayLike,
+    X: ArrayLike | Source,
     y: ArrayLike,
     *,
     rows: Sequence[ArrayLike | None] | None = None,
@@ -165,7 +165,7 @@ def _check_weights(
 
 def _prepare(
     models: Sequence[AnyLossClassifier],
-    X: ArrayLike,
+    X: ArrayLike | Source,
     y: ArrayLike,
     rows: Sequence[np.ndarray | None],
     weights: Sequence[np.ndarray | None],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
@@ -25,7 +25,7 @@ __all__ = ["DecidesByEnsemble"]
 class DecidesByEnsemble(DecidesByLogOdds):
     """Labels, scores and the metric, from the fold models of some candidates."""
 
-    estimators_: list[Any]
+    estimators_: list[BaseEstimator]
     estimator_offsets_: np.ndarray
     estimator_weights_: np.ndarray
     oof_proba_: np.ndarray
@@ -101,7 +101,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
         outputs = self._as_outputs(self.oof_proba_)
         self.decision_ = out_of_fold.tune(outputs)[0]
 
-    def _use_only(self, model: Any) -> None:
+    def _use_only(self, model: BaseEstimator) -> None:
         """Replace the fold models of one candidate by one for all samples."""
         self.estimators_ = [model]
         self.estimator_offsets_ = self.estimator_offsets_[:1]

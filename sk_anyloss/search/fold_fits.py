@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
 from sk_anyloss._compat import is_out_of_memory
@@ -91,7 +91,7 @@ def fit_on_all(
     data: CrossValidationData,
     labels: Labels,
     class_weight: Mapping[Any, float] | str | None,
-) -> Any:
+) -> BaseEstimator:
     """A candidate, trained on all samples.
 
     Parameters
@@ -222,7 +222,7 @@ def _run_estimator(
     labels = Labels.of(data.y, base.pos_label)
     n_folds = len(data.folds)
 
-    def fit(rows: np.ndarray) -> Any:
+    def fit(rows: np.ndarray) -> BaseEstimator:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return fit_member(
@@ -235,7 +235,7 @@ def _run_estimator(
                 seed=base.random_state,
             )
 
-    def fit_some(n: int) -> Any:
+    def fit_some(n: int) -> BaseEstimator:
         train = data.folds[0][0]
         classes = strata(data.y[train])
         return fit(
@@ -258,7 +258,7 @@ def _run_estimator(
 
 
 def _pooled_outputs(
-    base: AnyLossClassifier, models: Sequence[Any], data: CrossValidationData
+    base: AnyLossClassifier, models: Sequence[BaseEstimator], data: CrossValidationData
 ) -> np.ndarray:
     """Outputs for the samples that each fold leaves out, by its own model."""
     labels = Labels.of(data.y, base.pos_label)

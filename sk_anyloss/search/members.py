@@ -27,7 +27,7 @@ from sk_anyloss.training.data.source import Matrix
 __all__ = ["fit_member", "outputs_of", "seeded"]
 
 
-def outputs_of(model: Any, X: Matrix, labels: Labels) -> np.ndarray:
+def outputs_of(model: BaseEstimator, X: Matrix, labels: Labels) -> np.ndarray:
     """What an ensemble takes the mean of, from a fitted classifier of any kind.
 
     Parameters
@@ -76,7 +76,7 @@ def fit_member(
     sample_weight: np.ndarray | None = None,
     class_weight: Mapping[Any, float] | str | None = None,
     seed: int | np.random.RandomState | None = 0,
-) -> Any:
+) -> BaseEstimator:
     """A clone of a classifier, fitted.
 
     Parameters
@@ -131,7 +131,9 @@ def fit_member(
         return model.fit(X, y, **params)
 
 
-def seeded(estimator: BaseEstimator, seed: int | np.random.RandomState | None) -> Any:
+def seeded(
+    estimator: BaseEstimator, seed: int | np.random.RandomState | None
+) -> BaseEstimator:
     """A clone in which every ``random_state`` that is None is a seed.
 
     Examples
@@ -151,7 +153,7 @@ def seeded(estimator: BaseEstimator, seed: int | np.random.RandomState | None) -
     return model  # Not what set_params returns: FrozenEstimator returns None.
 
 
-def _request_weights(estimator: Any) -> bool:
+def _request_weights(estimator: BaseEstimator) -> bool:
     """Ask for the weights in the last step of a pipeline; whether it takes them.
 
     A search does not: what its scorer makes of weights is for its user to say.
@@ -165,7 +167,7 @@ def _request_weights(estimator: Any) -> bool:
     return _request(estimator, True)
 
 
-def _request(estimator: Any, value: bool) -> bool:
+def _request(estimator: BaseEstimator, value: bool) -> bool:
     """Set the request for weights of an estimator; whether its fit takes them."""
     takes_weights = has_fit_parameter(estimator, "sample_weight")
     if takes_weights and hasattr(estimator, "set_fit_request"):

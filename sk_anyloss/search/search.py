@@ -24,11 +24,7 @@ from sk_anyloss._compat import (
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.folds import CV, inner_cv
 from sk_anyloss.estimators.labels import Labels
-from sk_anyloss.estimators.parameters import (
-    check_params,
-    check_search_params,
-    restored_on_error,
-)
+from sk_anyloss.estimators.parameters import check_params, restored_on_error
 from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics import Metric
@@ -40,6 +36,7 @@ from sk_anyloss.search.effort.budget import passes, samples_in_batch
 from sk_anyloss.search.effort.precision import fits_in_single
 from sk_anyloss.search.ensemble import DecidesByEnsemble
 from sk_anyloss.search.fold_fits import fit_on_all
+from sk_anyloss.search.parameters import check_search_params
 from sk_anyloss.search.results import (
     best_first,
     dropped_candidates,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 
 from sk_anyloss._compat import raise_for_unrouted, routing_enabled
@@ -89,7 +90,7 @@ def split_samples(
     return [(short(train), short(test)) for train, test in folds]
 
 
-def split_params(search: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+def split_params(search: BaseEstimator, params: Mapping[str, Any]) -> dict[str, Any]:
     """What the ``fit`` of a search hands on to its splitter.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sk_anyloss.estimators.labels import Labels
 from sk_anyloss.estimators.tuning.out_of_fold import N_BOOTSTRAP, OutOfFold
@@ -49,7 +50,7 @@ class CrossValidationData:
     in_single: bool = False
 
     @property
-    def for_networks(self) -> Any:
+    def for_networks(self) -> Matrix | RoundedSource:
         """The samples as networks are trained on them."""
         return RoundedSource(np.asarray(self.X)) if self.in_single else self.X
 
@@ -95,7 +96,7 @@ class Trial:
     """
 
     params: dict[str, Any]
-    models: list[Any]
+    models: list[BaseEstimator]
     log_odds: np.ndarray
     seconds: float
     decision: Decision = field(default_factory=Decision)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from sk_anyloss.estimators.labels import Labels
 
@@ -13,14 +15,14 @@ __all__ = ["fit_fold"]
 
 
 def fit_fold(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: ArrayLike,
     target: np.ndarray,
     labels: Labels,
     fit_params: Mapping[str, Any],
     train: np.ndarray,
     test: np.ndarray,
-) -> tuple[Any, np.ndarray]:
+) -> tuple[BaseEstimator, np.ndarray]:
     """The estimator fitted on one fold, and its scores of the samples left out.
 
     Parameters
@@ -62,7 +64,7 @@ def _take(X: Any, index: np.ndarray) -> Any:
     return [X[i] for i in index]
 
 
-def _is_per_sample(value: Any, n: int) -> bool:
+def _is_per_sample(value: object, n: int) -> bool:
     if isinstance(value, (str, bytes, Mapping)):
         return False
     if hasattr(value, "shape"):

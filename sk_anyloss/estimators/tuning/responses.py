@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_expit, log_softmax
+from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 from sk_anyloss.metrics.decision import log_odds, log_probabilities
@@ -13,7 +13,7 @@ from sk_anyloss.metrics.decision import log_odds, log_probabilities
 __all__ = ["check_response", "class_scores", "label_scores", "model_outputs"]
 
 
-def check_response(estimator: Any) -> None:
+def check_response(estimator: BaseEstimator) -> None:
     """Refuse a classifier without probabilities or scores.
 
     Examples
@@ -41,8 +41,8 @@ LARGEST_SCORE = 1e100
 
 
 def model_outputs(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: ArrayLike,
     target_type: str,
     classes: np.ndarray,
     favours_last: bool = True,
@@ -91,7 +91,9 @@ def model_outputs(
     return odds if favours_last else -odds
 
 
-def class_scores(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+def class_scores(
+    estimator: BaseEstimator, X: ArrayLike, classes: np.ndarray
+) -> np.ndarray:
     """Log-probabilities of all classes.
 
     Parameters
@@ -140,7 +142,7 @@ def class_scores(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     return log_proba
 
 
-def label_scores(estimator: Any, X: Any, n_labels: int) -> np.ndarray:
+def label_scores(estimator: BaseEstimator, X: ArrayLike, n_labels: int) -> np.ndarray:
     """Log-odds of all labels.
 
     Parameters
@@ -185,13 +187,13 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> np.ndarray:
     return found
 
 
-def _decision_scores(estimator: Any, X: Any) -> np.ndarray:
+def _decision_scores(estimator: BaseEstimator, X: ArrayLike) -> np.ndarray:
     """Scores of a ``decision_function``, finite also where it is sure of a class."""
     scores = _numbers(estimator, np.asarray(estimator.decision_function(X), float))
     return scores.clip(-LARGEST_SCORE, LARGEST_SCORE)
 
 
-def _numbers(estimator: Any, scores: np.ndarray) -> np.ndarray:
+def _numbers(estimator: BaseEstimator, scores: np.ndarray) -> np.ndarray:
     """Scores as they are; an error where one is NaN, which no threshold decides."""
     wrong = np.isnan(scores)
     if wrong.any():

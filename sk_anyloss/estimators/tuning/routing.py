@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
@@ -17,7 +18,10 @@ __all__ = ["routed_params", "weight_parameter"]
 
 
 def routed_params(
-    model: Any, inner: Any, weight: np.ndarray | None, params: Mapping[str, Any]
+    model: BaseEstimator,
+    inner: BaseEstimator,
+    weight: np.ndarray | None,
+    params: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What goes to ``fit`` of the estimator, and to ``split`` of the splitter.
 
@@ -58,7 +62,7 @@ def routed_params(
     return fit_params, {}
 
 
-def weight_parameter(estimator: Any) -> str | None:
+def weight_parameter(estimator: BaseEstimator) -> str | None:
     """Name under which ``fit`` takes sample weights, without metadata routing.
 
     Parameters
