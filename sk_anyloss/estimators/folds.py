@@ -201,7 +201,7 @@ def make_folds(
                 f"cv={cv} is lowered to {counts.max()}, the number of samples in "
                 "the largest class.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,  # Of the caller of the estimator's fit.
             )
             cv = max(int(counts.max()), 2)
     with warnings.catch_warnings():

@@ -281,8 +281,9 @@ def test_infinite_scores_are_tuned_as_the_decisions_that_they_are(imbalanced):
 
 def test_more_folds_than_samples_of_a_class():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
-    with pytest.warns(UserWarning, match="lowered to 3"):
+    with pytest.warns(UserWarning, match="lowered to 3") as found:
         TunedDecisionClassifier().fit(X, y)
+    assert found[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TunedDecisionClassifier(cv=3).fit(X[1:], y[1:])

@@ -55,7 +55,7 @@ def routed_params(
                 f"{type(inner).__name__}.fit takes no sample_weight; the weights "
                 "are used to tune the decision only.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,  # Of the caller of the estimator's fit.
             )
         else:
             fit_params[name] = weight
