@@ -182,7 +182,8 @@ def failure_message(trials: Sequence[Trial]) -> str:
     reasons = list(dict.fromkeys(trial.error for trial in failed))
     if len(failed) == sum(not trial.is_dropped for trial in trials):
         number = f"all {len(failed)} candidates" if len(failed) > 1 else "the candidate"
-        return f"The search failed for {number}: {' '.join(reasons)}"
+        listed = "; ".join(reason.rstrip(".") for reason in reasons)
+        return f"The search failed for {number}: {listed}."
     verb = "is" if len(failed) == 1 else "are"
     return (
         f"{len(failed)} of {len(trials)} candidates failed and {verb} left out; "
