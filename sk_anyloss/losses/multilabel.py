@@ -10,7 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss.losses.base import AnyStatistics, Arranged, Loss, MovingAverage, Parts
+from sk_anyloss.losses.base import (
+    AnyStatistics,
+    Arranged,
+    Loss,
+    MovingAverage,
+    Parts,
+    as_weight,
+)
 from sk_anyloss.losses.precision import at_least_single
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.class_weights import LabelWeights
@@ -221,9 +228,9 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
                 "A loss of several labels takes logits and labels of the shape (n, Q); "
                 f"got {tuple(logits.shape)} and {tuple(y.shape)}."
             )
-        weight = None if sample_weight is None else sample_weight.to(logits)
+        weight = as_weight(sample_weight, len(y), logits)
         samples = LabelWeights.of(y.to(logits), weight)
-        return self, logits.T.contiguous()[None], samples, ()
+        return self, logits.T.contiguous()[None], samples
 
     def extra_repr(self) -> str:
         return f"average={self.average_over!r}"

@@ -217,6 +217,29 @@ def test_shapes_and_labels_are_validated():
         loss(torch.zeros(2, 2, 2), y)
     with pytest.raises(ValueError, match="one entry per sample"):
         loss(z, y, torch.ones(3))
+    # One label for all logits, and no axis of samples at all.
+    for logits, labels in ((z[:, None], y[:1]), (z[0], y[0])):
+        with pytest.raises(ValueError, match="one logit per sample"):
+            loss(logits, labels)
+
+
+@pytest.mark.parametrize(
+    ("logits", "y"),
+    [
+        (torch.zeros(4), torch.tensor([0, 1, 1, 0])),
+        (torch.zeros(4, 3), torch.tensor([0, 1, 2, 0])),
+        (torch.zeros(4, 3), torch.eye(4, 3)),
+    ],
+    ids=["two classes", "classes", "labels"],
+)
+def test_every_kind_of_target_takes_one_weight_per_sample(logits, y):
+    loss, weight = AnyLoss("f1"), torch.tensor([1.0, 2, 3, 4])
+    torch.testing.assert_close(
+        loss(logits, y, weight[:, None]), loss(logits, y, weight)
+    )
+    for shape in ((5,), (3,), (1,), (1, 4), (3, 4), ()):
+        with pytest.raises(ValueError, match="one entry per sample; got shape"):
+            loss(logits, y, torch.ones(shape))
 
 
 def test_training_in_a_plain_torch_loop():

@@ -17,6 +17,7 @@ from sk_anyloss.losses.steps import (
     get_step,
     step_names,
 )
+from sk_anyloss.metrics.class_weights import ClassWeights
 
 every_step = pytest.mark.parametrize(
     "step", [get_step(name) for name in step_names()], ids=str
@@ -62,7 +63,8 @@ def decide_through_loss(step, threshold, z, label):
     """
     z = z.clone().requires_grad_()
     loss = AnyLoss("recall" if label else "specificity", step, threshold)
-    value = loss(z[:, None], torch.tensor([label]))
+    samples = ClassWeights.of(torch.tensor([float(label)], dtype=z.dtype))
+    value = loss.of_batch(z[:, None], samples)  # Each logit is a model of its own.
     (gradient,) = torch.autograd.grad(value.sum(), z)
     return (1 - value, -gradient) if label else (value, gradient)
 

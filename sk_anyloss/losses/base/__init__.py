@@ -15,7 +15,7 @@ batch that is split into chunks, and the loss of an epoch, are sums of S.
 """
 
 from sk_anyloss.losses.base.classes import ClassesLoss
-from sk_anyloss.losses.base.inputs import align, check_binary
+from sk_anyloss.losses.base.inputs import align, as_weight, check_binary
 from sk_anyloss.losses.base.loss import Arranged, Loss
 from sk_anyloss.losses.base.moving_average import MovingAverage
 from sk_anyloss.losses.base.options import options_key
@@ -40,6 +40,7 @@ __all__ = [
     "Parts",
     "Statistics",
     "align",
+    "as_weight",
     "check_binary",
     "options_key",
 ]

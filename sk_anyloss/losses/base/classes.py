@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from sk_anyloss.losses.base.inputs import as_weight
 from sk_anyloss.losses.base.loss import Arranged, Loss
 from sk_anyloss.losses.base.statistics import Cache, Gradient, Statistics
 from sk_anyloss.losses.precision import at_least_single
@@ -29,8 +30,9 @@ class ClassesLoss(Loss[Statistics, Cache, Gradient]):
                 "A loss of several classes takes logits of shape (n, C) with y of "
                 f"shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
             )
-        samples = ClassWeights.of_classes(y, logits.shape[1], logits, sample_weight)
-        return self, logits.T[None], samples, ()
+        weight = as_weight(sample_weight, len(y), logits)
+        samples = ClassWeights.of_classes(y, logits.shape[1], logits, weight)
+        return self, logits.T[None], samples
 
     def of_batch(self, logits: Tensor, samples: ClassWeights) -> Tensor:
         """Loss of a batch whose labels and weights have been validated.

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.precision import at_least_single
 
-__all__ = ["align", "check_binary"]
+__all__ = ["align", "as_weight", "check_binary"]
 
 
 def check_binary(y: Tensor) -> None:
@@ -44,7 +44,7 @@ def align(
 
     Parameters
     ----------
-    logits : tensor of shape (n,), (n, 1) or (..., n)
+    logits : tensor of shape (n,) or (n, 1)
         Floating-point numbers.
     y : tensor of shape (n,) or (n, 1)
         Labels.
@@ -53,10 +53,8 @@ def align(
 
     Returns
     -------
-    logits : tensor of shape (n,) or (..., n)
-        Logits.
-    y, sample_weight : tensor of shape (n,)
-        Labels and weights; None for no weights.
+    logits, y, sample_weight : tensor of shape (n,)
+        Logits, labels and weights; None for no weights.
 
     Examples
     --------
@@ -68,24 +66,52 @@ def align(
     """
     if not logits.is_floating_point():
         raise TypeError(f"Logits must be floating-point numbers, got {logits.dtype}.")
-    logits = at_least_single(logits)
-    if y.dim() == 2 and y.shape[1] == 1:
-        y = y.squeeze(1)
-    if logits.dim() == y.dim() + 1 and logits.shape == (*y.shape, 1):
-        logits = logits.squeeze(-1)
-    if y.shape[-1:] != logits.shape[-1:] or y.dim() > logits.dim():
+    logits, labels = at_least_single(logits), y
+    if logits.dim() == 2 and logits.shape[1] == 1:
+        logits = logits.squeeze(1)
+    if labels.dim() == 2 and labels.shape[1] == 1:
+        labels = labels.squeeze(1)
+    if logits.dim() != 1 or labels.shape != logits.shape:
         raise ValueError(
-            "A loss takes one logit per sample: logits of shape (n,), (n, 1) or "
-            f"(..., n) with y of shape (n,); got {tuple(logits.shape)} and "
-            f"{tuple(y.shape)}."
+            "A loss takes one logit per sample: logits of shape (n,) or (n, 1) with y "
+            f"of shape (n,); got {tuple(logits.shape)} and {tuple(y.shape)}."
         )
-    if sample_weight is not None:
-        if sample_weight.shape == (*y.shape, 1):
-            sample_weight = sample_weight.squeeze(-1)
-        if sample_weight.shape[-1:] != y.shape[-1:]:
-            raise ValueError(
-                "sample_weight must have one entry per sample; got shape "
-                f"{tuple(sample_weight.shape)} with y of shape {tuple(y.shape)}."
-            )
-        sample_weight = sample_weight.to(logits.dtype)
-    return logits, y.to(logits.dtype), sample_weight
+    weight = as_weight(sample_weight, len(labels), logits)
+    return logits, labels.to(logits.dtype), weight
+
+
+def as_weight(sample_weight: Tensor | None, n: int, like: Tensor) -> Tensor | None:
+    """Sample weights of shape (n,), in the dtype and on the device of a tensor.
+
+    Parameters
+    ----------
+    sample_weight : tensor of shape (n,) or (n, 1), or None
+        Weights.
+    n : int
+        Number of samples.
+    like : tensor
+        The logits.
+
+    Returns
+    -------
+    sample_weight : tensor of shape (n,) or None
+        The weights; None for no weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.losses.base.inputs import as_weight
+    >>> as_weight(torch.ones(2), 3, torch.zeros(3))
+    Traceback (most recent call last):
+        ...
+    ValueError: sample_weight must have one entry per sample; got shape (2,) for 3
+    samples.
+    """
+    if sample_weight is None:
+        return None
+    if sample_weight.shape not in ((n,), (n, 1)):
+        raise ValueError(
+            "sample_weight must have one entry per sample; got shape "
+            f"{tuple(sample_weight.shape)} for {n} samples."
+        )
+    return sample_weight.reshape(n).to(like)

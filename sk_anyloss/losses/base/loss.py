@@ -21,9 +21,8 @@ from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights
 
 __all__ = ["Arranged", "Loss"]
 
-#: The loss of a kind of target with the logits and samples of a batch, and the shape
-#: of its value.
-Arranged: TypeAlias = "tuple[Loss, Tensor, AnyWeights, tuple[int, ...]]"
+#: The loss of a kind of target with the logits and samples of a batch.
+Arranged: TypeAlias = "tuple[Loss, Tensor, AnyWeights]"
 
 
 class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
@@ -265,8 +264,8 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         loss : tensor of shape ()
             The loss.
         """
-        loss, logits, samples, shape = self.arrange(logits, y, sample_weight)
-        return loss.apply_steps(logits, samples).reshape(shape)
+        loss, logits, samples = self.arrange(logits, y, sample_weight)
+        return loss.apply_steps(logits, samples).squeeze(0)
 
     def arrange(
         self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None
@@ -286,8 +285,6 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             Its logits.
         samples : ClassWeights or LabelWeights
             Its labels and weights.
-        shape : tuple of int
-            Shape of the loss.
         """
         if logits.dim() == 2 and logits.shape[1] > 1:
             if y.shape == (len(logits), 1):
@@ -304,13 +301,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             )
         logits, y, sample_weight = align(logits, y, sample_weight)
         check_binary(y)
-        if y.dim() > 1 or (sample_weight is not None and sample_weight.dim() > 1):
-            y = y.expand_as(logits)
-            if sample_weight is not None:
-                sample_weight = sample_weight.expand_as(logits)
-        shape = logits.shape[:-1]
-        flat = logits.reshape(math.prod(shape), logits.shape[-1])
-        return self, flat, ClassWeights.of(y, sample_weight), shape
+        return self, logits[None], ClassWeights.of(y, sample_weight)
 
     def of_batch(self, logits: Tensor, samples: Any) -> Tensor:
         """Loss of a batch whose labels and weights have been validated.

@@ -77,7 +77,7 @@ class Accumulation:
                 "The first pass is over since the loss was computed; make a new "
                 "Accumulation for each batch."
             )
-        self._form, arranged, samples, _ = self.loss.arrange(logits, y, sample_weight)
+        self._form, arranged, samples = self.loss.arrange(logits, y, sample_weight)
         with full_precision(arranged.device):
             S, _ = self._form.statistics(arranged, samples)
         self._S = S if self._S is None else self._S + S
@@ -125,7 +125,7 @@ class Accumulation:
             ``backward()`` of each part adds up to the gradient of the whole.
         """
         value, grad = self._value_and_grad()
-        form, arranged, samples, _ = self.loss.arrange(logits, y, sample_weight)
+        form, arranged, samples = self.loss.arrange(logits, y, sample_weight)
         with full_precision(arranged.device):
             found: Tensor = _PartFunction.apply(arranged, form, samples, value, grad)
         return found

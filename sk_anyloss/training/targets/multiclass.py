@@ -7,6 +7,7 @@ import torch
 from scipy.special import log_softmax, softmax
 from torch import Tensor
 
+from sk_anyloss.losses.base import as_weight
 from sk_anyloss.metrics.class_weights import AnyWeights, ClassWeights
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.evaluation import evaluate_matrix
@@ -41,7 +42,8 @@ class Multiclass(TargetType):
         self, y: Tensor, like: Tensor, sample_weight: Tensor | None = None
     ) -> AnyWeights:
         """Weights as members of each class."""
-        return ClassWeights.of_classes(y, self.n_outputs, like, sample_weight)
+        weight = as_weight(sample_weight, len(y), like)
+        return ClassWeights.of_classes(y, self.n_outputs, like, weight)
 
     def counts(
         self,

@@ -7,6 +7,7 @@ import torch
 from scipy.special import expit
 from torch import Tensor
 
+from sk_anyloss.losses.base import as_weight
 from sk_anyloss.metrics import get_metric
 from sk_anyloss.metrics.class_weights import AnyWeights, LabelWeights
 from sk_anyloss.metrics.confusion import Counts, confusion
@@ -41,7 +42,7 @@ class Multilabel(TargetType):
         self, y: Tensor, like: Tensor, sample_weight: Tensor | None = None
     ) -> AnyWeights:
         """Weights with and without each label."""
-        weight = None if sample_weight is None else sample_weight.to(like)
+        weight = as_weight(sample_weight, len(y), like)
         return LabelWeights.of(y.to(like), weight)
 
     def counts(
