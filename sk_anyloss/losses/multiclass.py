@@ -15,7 +15,11 @@ from sk_anyloss._compat import softmax_backward
 from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
 from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
-from sk_anyloss.metrics.class_weights import ClassWeights, LabelWeights
+from sk_anyloss.metrics.class_weights import (
+    ClassWeights,
+    LabelWeights,
+    largest_factor,
+)
 from sk_anyloss.metrics.derivatives.differentiable import not_finite
 from sk_anyloss.metrics.multiclass.gradients import (
     ValueAndGrad,
@@ -137,8 +141,11 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         if not math.isfinite(value.sum()):
             raise not_finite(str(self.name), M[~np.isfinite(value)][0].tolist())
         if S.dtype != torch.float64:
-            limit = torch.finfo(S.dtype).max * 1e-12
-            G = G.clip(-limit, limit)
+            most = largest_factor(S.dtype)
+            if np.abs(G).max() > most:
+                # No sample weighs more than all of them together.
+                most = largest_factor(S.dtype, M.sum((1, 2)).max())
+                G = G.clip(-most, most)
         return 1 - value, torch.from_numpy(-G).to(S)
 
     def backward(

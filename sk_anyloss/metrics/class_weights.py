@@ -13,7 +13,36 @@ from torch import Tensor
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.confusion import class_parts
 
-__all__ = ["AnyWeights", "ClassWeights", "LabelWeights"]
+__all__ = ["AnyWeights", "ClassWeights", "LabelWeights", "largest_factor"]
+
+
+def largest_factor(dtype: torch.dtype, heaviest: float = 1.0) -> float:
+    """The largest factor of a class whose products with the weights stay finite.
+
+    Larger factors belong to sums next to 0, and to derivatives that have rounded to 0.
+    Where all weights are tiny, so are the sums, and their factors are no less exact.
+
+    Parameters
+    ----------
+    dtype : torch.dtype
+        What the weights are computed in.
+    heaviest : float, default=1
+        The largest of the weights.
+
+    Returns
+    -------
+    factor : float
+        To clip factors to.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss.metrics.class_weights import largest_factor
+    >>> [f"{largest_factor(torch.float32, weight):.0e}" for weight in (1.0, 1e-6, 0.0)]
+    ['3e+26', '3e+32', '3e+32']
+    """
+    # Never so large that a further factor, such as the steepness, overflows.
+    return torch.finfo(dtype).max * 1e-12 / min(max(heaviest, 1e-6), 1.0)
 
 
 class _Shares:
@@ -119,7 +148,7 @@ class ClassWeights(_Shares):
         self.columns = table.mT
         self.target = target
         self.groups, _, self.n = table.shape
-        self._max_factor = torch.finfo(table.dtype).max * 1e-12
+        self._max_factor = largest_factor(table.dtype)
         self.even_share = 1 / max(self.n, 1) if even else None
         self._set_share(steady)
         # For a small batch, making these views at each use would take as long as the
@@ -272,8 +301,7 @@ class ClassWeights(_Shares):
         Parameters
         ----------
         negatives, positives : float or ndarray of shape (K,)
-            The factors. They are clipped to the range of the dtype: larger ones belong
-            to sums next to 0, and to derivatives that have rounded to 0.
+            The factors. They are clipped to :func:`largest_factor`.
 
         Returns
         -------
@@ -282,16 +310,24 @@ class ClassWeights(_Shares):
         """
         most = self._max_factor
         if isinstance(negatives, np.ndarray) or isinstance(positives, np.ndarray):
-            factors = np.stack((negatives, positives), axis=-1).clip(-most, most)
+            factors = np.stack((negatives, positives), axis=-1)
+            if np.abs(factors).max() > most:
+                most = self._largest_factor()
+                factors = factors.clip(-most, most)
             grouped = self.table.new_tensor(factors).view(self.groups, -1, 2)
             return torch.bmm(grouped, self.table).flatten(0, 1)
         if not (-most <= negatives <= most and -most <= positives <= most):
+            most = self._largest_factor()
             negatives = min(max(negatives, -most), most)
             positives = min(max(positives, -most), most)
         if self.even_share is not None:
             return torch.rsub(self.target, negatives, alpha=negatives - positives)
         weights = self._negatives * negatives
         return weights.add_(self._positives, alpha=positives)
+
+    def _largest_factor(self) -> float:
+        heaviest = self.table.max().item() if self.table.numel() else 1.0
+        return largest_factor(self.table.dtype, heaviest)
 
     def targets(self, models: int) -> Tensor:
         """Labels for each of K models.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sk_anyloss.metrics.arithmetic import Metric
+from sk_anyloss.metrics.arithmetic import Metric, value_of, values_of
 from sk_anyloss.metrics.confusion import Counts, confusion
 from sk_anyloss.metrics.constraints import AtLeast, ScoreAtLeast
 from sk_anyloss.metrics.curves import Curve, counts_at_every_score
@@ -54,13 +54,7 @@ def evaluate(metric: str | Metric, counts: Counts) -> float:
         goal = evaluate(function.goal, counts)
         constraint = evaluate(function.constraint, counts)
         return ScoreAtLeast.from_values(function, goal, constraint)
-    try:
-        return float(function(*counts))
-    except (AttributeError, TypeError):
-        import torch  # Stored models are applied without it.
-
-        tensors = (torch.tensor(float(count)).double() for count in counts)
-        return float(function(*tensors))
+    return value_of(function, counts)
 
 
 def evaluate_matrix(
@@ -186,14 +180,7 @@ def metric_values(
     >>> metric_values(lambda tn, fp, fn, tp: tp if tp > 2 else 0.0, *counts)
     array([0., 4.])
     """
-    function, counts = get_metric(metric), (tn, fp, fn, tp)
-    try:
-        values = function(*counts)
-    except (AttributeError, TypeError, ValueError):
-        # It takes tensors only, or its branches need single numbers.
-        matrices = zip(*counts, strict=True)
-        values = [evaluate(metric, Counts(*matrix)) for matrix in matrices]
-    return np.broadcast_to(np.asarray(values, dtype=float), tp.shape)
+    return values_of(get_metric(metric), tn, fp, fn, tp)
 
 
 def matrix_values(function: MatrixMetric, M: np.ndarray) -> np.ndarray:

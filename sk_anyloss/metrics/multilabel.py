@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sk_anyloss.metrics.arithmetic import Array, Metric, ratio
+from sk_anyloss.metrics.arithmetic import Array, Metric, ratio, values_of
 from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import needs_matrix
 from sk_anyloss.metrics.registry import (
@@ -84,8 +84,8 @@ class LabelAverage:
         """
         metric = get_metric(self.metric)
         if self.average == "micro":
-            return metric(tn.sum(-1), fp.sum(-1), fn.sum(-1), tp.sum(-1))
-        values = metric(tn, fp, fn, tp)
+            return values_of(metric, *(x.sum(-1) for x in (tn, fp, fn, tp)))
+        values = values_of(metric, tn, fp, fn, tp)
         if self.average == "weighted":
             support = fn + tp
             return ratio((values * support).sum(-1), support.sum(-1))
@@ -121,7 +121,7 @@ class LabelAverage:
         )
         if self.average == "samples":
             metric = get_metric(self.metric)
-            values = metric(*(part.sum(1) for part in parts))
+            values = values_of(metric, *(part.sum(1) for part in parts))
             return float(np.average(values, weights=weight))
         return float(self.of_counts(*(weight @ part for part in parts)))
 

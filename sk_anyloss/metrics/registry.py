@@ -69,10 +69,15 @@ def register_metric(
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"A metric's name must be a non-empty string, got {name!r}.")
-    if name in _METRICS and not overwrite:
+    taken = spelled(name, [*_METRICS, *_CURVES])
+    if taken in _CURVES:
         raise ValueError(
-            f"The metric name {name!r} is taken; choose another, or pass "
-            "overwrite=True to replace it."
+            f"The name {name!r} is taken by a metric over thresholds; choose another."
+        )
+    if taken in _METRICS and (taken != name or not overwrite):
+        raise ValueError(
+            f"The metric name {taken!r} is taken; choose another, or pass "
+            f"overwrite=True to replace {taken!r}."
         )
     for family in _FAMILIES:
         reserved = family.reserved_for and family.pattern.fullmatch(name)

@@ -170,6 +170,21 @@ def test_integer_weights_equal_repeated_samples_in_any_order(loss, seed):
     )
 
 
+@every_loss
+@pytest.mark.parametrize(
+    ("dtype", "tiny"), [(torch.float32, 1e-30), (torch.float64, 1e-299)]
+)
+def test_a_factor_on_all_weights_changes_nothing(loss, dtype, tiny):
+    z, y, w = (part.detach().to(dtype) for part in batch())
+    z.requires_grad_()
+    for factor in (tiny, 1 / tiny):
+        expected, found = loss(z, y, w), loss(z, y, w * factor)
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(
+            torch.autograd.grad(found, z), torch.autograd.grad(expected, z)
+        )
+
+
 def test_leading_axes_are_separate_models():
     z, y, w = batch(8)
     stacked, samples = torch.stack((z, z + 0.1, -z)), ClassWeights.of(y, w)

@@ -186,6 +186,31 @@ def test_the_moving_average_is_kept_by_the_loss_that_is_called_and_reset():
     assert averaged(*second).item() == pytest.approx(plain(*second).item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("L", [10, 73])
+def test_a_factor_on_all_weights_changes_nothing(metric, L):
+    logits, y, weight = samples(4, dtype=torch.float32)
+    loss = MulticlassAnyLoss(metric, Sigmoid(L))
+    (expected,) = torch.autograd.grad(loss(logits, y, weight), logits)
+    for factor in (1e-30, 1e30):
+        (found,) = torch.autograd.grad(loss(logits, y, factor * weight), logits)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_metric_with_branches_is_trained_on():
+    logits, y, weight = samples(4)
+
+    def precision_of_many(tn, fp, fn, tp):
+        return tp / (tp + fp) if tp > 1 else 0 * tp
+
+    found = MulticlassAnyLoss(precision_of_many)(logits, y, weight)
+    expected = MulticlassAnyLoss("precision_macro")(logits, y, weight)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, logits), torch.autograd.grad(expected, logits)
+    )
+
+
 def test_a_weight_of_two_is_the_sample_twice():
     logits, y, _ = samples(3)
     loss, twice = MulticlassAnyLoss("mcc"), torch.ones(N)

@@ -60,6 +60,14 @@ def test_names_that_cannot_be_registered(name):
         register_metric(name)
 
 
+@pytest.mark.parametrize("name", ["roc_auc", "ROC_AUC", "MCC", "Balanced_Accuracy"])
+def test_a_registered_name_is_taken_in_upper_and_lower_case(name):
+    before = get_metric(name)
+    with pytest.raises(ValueError, match="is taken"):
+        register_metric(name)
+    assert get_metric(name) == before
+
+
 def test_only_callables_can_be_registered():
     with pytest.raises(TypeError, match="must be callable"):
         register_metric("three")(3)

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import sklearn.metrics
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
 
 from sk_anyloss import metric_score, metric_scorer
+from sk_anyloss.metrics import Average
+from sk_anyloss.metrics.multilabel import LabelAverage
 
 rng = np.random.default_rng(0)
 Y, PREDICTED = rng.integers(0, 2, (2, 80))
@@ -86,3 +89,43 @@ def test_scorer_refuses_an_unknown_metric_at_once():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         metric_score([0, 1], [0, 1, 1])
+
+
+METRICS_OF_SINGLE_NUMBERS = {
+    "branches": lambda tn, fp, fn, tp: tp / (tp + fp + fn) if tp > 1 else 0 * tp,
+    "torch functions": lambda tn, fp, fn, tp: torch.sqrt(tp),
+    "a constant": lambda tn, fp, fn, tp: 0.5,
+}
+
+
+@pytest.mark.parametrize("name", METRICS_OF_SINGLE_NUMBERS)
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_averages_of_a_metric_that_takes_no_arrays(name, average):
+    metric = METRICS_OF_SINGLE_NUMBERS[name]
+    y, decided = rng.integers(0, 3, (2, 60))
+    own = [
+        metric_score(y == c, decided == c, metric=metric, pos_label=True)
+        for c in range(3)
+    ]
+    classes = np.eye(3)[y], np.eye(3)[decided]
+    expected = {
+        "macro": np.mean(own),
+        "weighted": np.average(own, weights=np.bincount(y)),
+        "micro": metric_score(*(labels.ravel() for labels in classes), metric=metric),
+    }[average]
+    found = metric_score(y, decided, metric=Average(metric, average))
+    assert found == pytest.approx(expected)
+    of_labels = metric_score(*classes, metric=LabelAverage(metric, average))
+    assert of_labels == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", METRICS_OF_SINGLE_NUMBERS)
+def test_the_mean_over_samples_of_a_metric_that_takes_no_arrays(name):
+    metric = METRICS_OF_SINGLE_NUMBERS[name]
+    y, decided = rng.integers(0, 2, (2, 20, 4))
+    own = [
+        metric_score(a, b, metric=metric, pos_label=1)
+        for a, b in zip(y, decided, strict=True)
+    ]
+    found = metric_score(y, decided, metric=LabelAverage(metric, "samples"))
+    assert found == pytest.approx(np.mean(own))

@@ -24,6 +24,7 @@ __all__ = [
     "StackedMetrics",
     "ValueAndDerivatives",
     "check_metric",
+    "derivatives_of_each",
     "differentiate",
     "has_closed_form",
     "not_finite",
@@ -301,11 +302,11 @@ class StackedMetrics:
     def __call__(self, *counts: np.ndarray) -> np.ndarray:
         """Values and derivatives, of shape (3, K), for four counts of shape (K,)."""
         if len(self.functions) == 1:
-            return _apply_to_each(self.functions[0], counts)
+            return derivatives_of_each(self.functions[0], counts)
         table = np.stack(counts)
         result = np.empty((3, table.shape[1]))
         for function, index in zip(self.functions, self.indices, strict=True):
-            result[:, index] = _apply_to_each(function, table[:, index])
+            result[:, index] = derivatives_of_each(function, table[:, index])
         return result
 
     def of_rows(self, *counts: np.ndarray) -> np.ndarray:
@@ -323,19 +324,33 @@ class StackedMetrics:
         """
         table = np.stack(counts)
         if len(self.functions) == 1:
-            found = _apply_to_each(self.functions[0], table.reshape(4, -1))
+            found = derivatives_of_each(self.functions[0], table.reshape(4, -1))
             return found.reshape(3, *table.shape[1:])
         result = np.empty((3, *table.shape[1:]))
         for function, index in zip(self.functions, self.indices, strict=True):
             own = table[:, index]
-            found = _apply_to_each(function, own.reshape(4, -1))
+            found = derivatives_of_each(function, own.reshape(4, -1))
             result[:, index] = found.reshape(3, *own.shape[1:])
         return result
 
 
-def _apply_to_each(
+def derivatives_of_each(
     function: ValueAndDerivatives, counts: Iterable[np.ndarray]
 ) -> np.ndarray:
+    """Values and derivatives of a metric at n matrices, of shape (3, n).
+
+    Parameters
+    ----------
+    function : callable
+        As :func:`differentiate` returns it. It may take single numbers only.
+    counts : iterable of four ndarrays of shape (n,)
+        ``tn, fp, fn, tp``.
+
+    Returns
+    -------
+    found : ndarray of shape (3, n)
+        Values, and derivatives by the decisions on positives and on negatives.
+    """
     tn, fp, fn, tp = counts
     result = np.empty((3, len(tn)))
     try:

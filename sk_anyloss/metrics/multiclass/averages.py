@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sk_anyloss.metrics.arithmetic import Array, Count, Metric, ratio
+from sk_anyloss.metrics.arithmetic import Array, Count, Metric, ratio, values_of
 from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.registry import (
     get_metric,
@@ -128,8 +128,8 @@ class Average:
         """
         metric, counts = get_metric(self.metric), one_against_rest(M)
         if self.average == "micro":
-            return metric(*(count.sum(-1) for count in counts))
-        values = metric(*counts)
+            return values_of(metric, *(count.sum(-1) for count in counts))
+        values = values_of(metric, *counts)
         weights = M.sum(-1)
         if self.average == "macro":
             weights = 1.0 * ((weights + M.sum(-2)) != 0)

@@ -17,7 +17,10 @@ from torch import Tensor
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.binary import FBeta
 from sk_anyloss.metrics.derivatives import value_and_derivatives
-from sk_anyloss.metrics.derivatives.differentiable import has_closed_form
+from sk_anyloss.metrics.derivatives.differentiable import (
+    derivatives_of_each,
+    has_closed_form,
+)
 from sk_anyloss.metrics.multiclass.averages import Average
 from sk_anyloss.metrics.multiclass.lookup import OfClass
 from sk_anyloss.metrics.multiclass.matrix import (
@@ -29,6 +32,7 @@ from sk_anyloss.metrics.multiclass.matrix import (
     disagreement,
     gmean,
     mcc,
+    power_of_two,
 )
 from sk_anyloss.metrics.registry import get_metric
 
@@ -156,8 +160,14 @@ def _average_value_and_grad(
         share = rows if average == "weighted" else 1.0 * ((rows + columns) != 0)
         total = share.sum(1, keepdims=True)
         weights = share / (total + (total == 0))
-    with np.errstate(all="ignore"):
-        value, positives, negatives = value_and_derivatives(metric, tn, fp, fn, tp)
+    counts = tn, fp, fn, tp
+    try:
+        with np.errstate(all="ignore"):
+            value, positives, negatives = value_and_derivatives(metric, *counts)
+    except ValueError:  # Its branches need single numbers.
+        function = partial(value_and_derivatives, metric)
+        found = derivatives_of_each(function, (count.ravel() for count in counts))
+        value, positives, negatives = found.reshape(3, *tn.shape)
     G = np.empty((K, C, C))
     G[:] = (weights * negatives)[:, None, :]
     G.reshape(K, -1)[:, :: C + 1] = weights * positives
@@ -236,6 +246,8 @@ def _gmean(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # The totals t of the rows do not depend on the decisions; see matrix.mcc.
     K, C = len(M), M.shape[-1]
+    factor = power_of_two(M.sum((1, 2), keepdims=True))
+    M = M * factor
     t, p = M.sum(2), M.sum(1)
     s = t.sum(1, keepdims=True)
     s2 = s * s
@@ -250,7 +262,7 @@ def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     G = np.empty((K, C, C))
     G[:] = (shrink * p - scale * t)[:, None]
     G.reshape(K, -1)[:, :: C + 1] += scale * s
-    return value[:, 0], G
+    return value[:, 0], G * factor
 
 
 def _kappa(power: int, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

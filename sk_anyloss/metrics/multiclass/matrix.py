@@ -24,6 +24,7 @@ __all__ = [
     "disagreement",
     "gmean",
     "mcc",
+    "power_of_two",
     "recalls",
 ]
 
@@ -107,13 +108,42 @@ def mcc(M: Array) -> Array:
     >>> float(mcc(np.eye(3))), float(mcc(np.ones((3, 3))))
     (1.0, 0.0)
     """
-    s = M.sum(-1).sum(-1)
-    t, p = M.sum(-1), M.sum(-2)
+    M = M * power_of_two(M.sum(-1).sum(-1))[..., None, None]
+    s, t, p = M.sum(-1).sum(-1), M.sum(-1), M.sum(-2)
     right = M.diagonal(0, -2, -1).sum(-1)
     spread = (s * s - (p * p).sum(-1)) * (s * s - (t * t).sum(-1))
     # Rounding can leave a little more or less than the 0 of a constant decision.
     spread = spread * (spread > 1e-12 * s**4)
     return ratio(s * right - (t * p).sum(-1), root(spread))
+
+
+def power_of_two(total: Array) -> Array:
+    """About the inverse of a sum of weights, as a power of two.
+
+    Products of large or small weights overflow or underflow. Multiplied by a power of
+    two, the weights sum to 1 or a little more, and have the same digits as before.
+
+    Parameters
+    ----------
+    total : array or tensor
+        Sums of weights.
+
+    Returns
+    -------
+    factor : array or tensor
+        Without a gradient; 1 where the sum is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.multiclass.matrix import power_of_two
+    >>> power_of_two(np.array([0.0, 1.0, 5.0, 0.1]))
+    array([ 1.  ,  1.  ,  0.25, 16.  ])
+    """
+    if isinstance(total, (np.ndarray, np.number)):
+        return np.exp2(-np.floor(np.log2(total + (total == 0))))
+    total = total.detach()
+    return (total + (total == 0)).log2().floor().neg().exp2()
 
 
 @dataclass(frozen=True)
@@ -143,10 +173,12 @@ class CohenKappa:
 
     def __call__(self, M: Array) -> Array:
         W = _constant(disagreement(M.shape[-1], self.power), M)
-        t, p, total = M.sum(-1), M.sum(-2), M.sum(-1).sum(-1)
+        t, p = M.sum(-1), M.sum(-2)
         observed = (W * M).sum(-1).sum(-1)
-        by_chance = (W * t[..., :, None] * p[..., None, :]).sum(-1).sum(-1)
-        by_chance = ratio(by_chance, total)
+        # A fraction, since the products of large or small weights would overflow or
+        # underflow.
+        share = ratio(t, t.sum(-1)[..., None])
+        by_chance = (W * share[..., :, None] * p[..., None, :]).sum(-1).sum(-1)
         return ratio(by_chance - observed, by_chance)
 
 

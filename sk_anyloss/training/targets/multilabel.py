@@ -9,13 +9,14 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import as_weight
 from sk_anyloss.metrics import get_metric
+from sk_anyloss.metrics.arithmetic import values_of
 from sk_anyloss.metrics.class_weights import AnyWeights, LabelWeights
-from sk_anyloss.metrics.confusion import Counts, confusion
+from sk_anyloss.metrics.confusion import confusion
 from sk_anyloss.metrics.decision import Decision
 from sk_anyloss.metrics.multiclass.lookup import (
     refuse_function_of_labels,
 )
-from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
+from sk_anyloss.metrics.multilabel import label_metric
 from sk_anyloss.metrics.tuning import (
     best_label_thresholds,
 )
@@ -60,7 +61,7 @@ class Multilabel(TargetType):
         weight = samples.weight[0]
         if average.average == "samples":
             parts = confusion(decided.T, 1 - decided.T, y.T)
-            values = evaluate_values(average, Counts(*parts))
+            values = values_of(get_metric(average.metric), *parts)
             return torch.stack(((weight * values).sum(), weight.sum()))
         weights = weight.expand_as(y)
         return torch.stack(confusion(decided, 1 - decided, y, weights))
@@ -95,9 +96,3 @@ class Multilabel(TargetType):
     def probabilities(self, outputs: np.ndarray) -> np.ndarray:
         """Scores of shape (n, Q), each of one label."""
         return expit(outputs)
-
-
-def evaluate_values(average: LabelAverage, counts: Counts[Tensor]) -> Tensor:
-    """A binary metric of the counts of each sample."""
-    values = get_metric(average.metric)(*counts)
-    return torch.as_tensor(values, dtype=counts.tp.dtype).expand_as(counts.tp)

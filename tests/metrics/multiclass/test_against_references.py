@@ -9,6 +9,7 @@ from imblearn.metrics import geometric_mean_score, specificity_score
 from sklearn import metrics as reference
 from sklearn.metrics import confusion_matrix
 
+from sk_anyloss.metrics.multiclass.gradients import differentiate_matrix
 from sk_anyloss.metrics.multiclass.lookup import matrix_metric
 
 AVERAGES = ("macro", "weighted", "micro")
@@ -86,6 +87,18 @@ def values(name, n_matrices):
 def test_random_matrices(name):
     found, expected = values(name, MATRICES)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("factor", [1e-300, 1e-100, 1e100, 1e300])
+def test_a_factor_on_all_weights_changes_nothing(name, factor):
+    M = np.random.default_rng(0).uniform(0, 5, (4, 4))
+    metric = matrix_metric(name, range(4))
+    assert metric(factor * M) == pytest.approx(metric(M), rel=1e-12, abs=1e-12)
+    value, G = differentiate_matrix(metric)(M[None])
+    scaled, scaled_G = differentiate_matrix(metric)(factor * M[None])
+    assert scaled == pytest.approx(value, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(scaled_G * factor, G, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", REFERENCES)
