@@ -9,7 +9,7 @@ from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
-from sk_anyloss.metrics.tuning.thresholds import best_threshold
+from sk_anyloss.metrics.tuning.thresholds import best_threshold, check_values
 
 __all__ = ["best_label_thresholds"]
 
@@ -115,7 +115,7 @@ def _sweep_micro(
     counts = [np.insert(count, 0, 0.0) for count in (tn, fp, fn, tp)]
     counts[0][0], counts[2][0] = fp[-1], tp[-1]
     totals = [count + rest for count, rest in zip(counts, fixed, strict=True)]
-    return _best_of(z[:, q], metric_values(metric, *totals))
+    return _best_of(z[:, q], check_values(metric, metric_values(metric, *totals)))
 
 
 def _sweep_samples(
@@ -138,7 +138,7 @@ def _sweep_samples(
     last = np.append(np.flatnonzero(falling[1:] != falling[:-1]), len(falling) - 1)
     gain = np.cumsum((weight * (with_label - without))[order])[last]
     values = (weight @ without + np.insert(gain, 0, 0.0)) / weight.sum()
-    return _best_of(z[:, q], values)
+    return _best_of(z[:, q], check_values(metric, values))
 
 
 def _parts(decided: np.ndarray, true: np.ndarray) -> Counts[np.ndarray]:

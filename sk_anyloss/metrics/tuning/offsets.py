@@ -10,8 +10,7 @@ import numpy as np
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.evaluation import matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric
-from sk_anyloss.metrics.multiclass.matrix import MatrixMetric
-from sk_anyloss.metrics.tuning.thresholds import best_threshold
+from sk_anyloss.metrics.tuning.thresholds import best_threshold, check_values
 
 __all__ = ["best_offsets"]
 
@@ -99,7 +98,7 @@ def best_offsets(
         sample_weight = sample_weight[kept]
     if C == 2:
         return _two_classes(metric, log_proba, target, sample_weight, labels)
-    problem = _Problem(matrix_metric(metric, labels), log_proba, target, sample_weight)
+    problem = _Problem(metric, labels, log_proba, target, sample_weight)
     starts = problem.starts() if start is None else [np.asarray(start, dtype=float)]
     found = [problem.ascend(b, max_sweeps) for b in starts]
     # Of equal values the first: max keeps the start at zeros.
@@ -119,7 +118,8 @@ def _two_classes(
         function = matrix_metric(metric, labels)
 
         def of_counts(*counts: np.ndarray) -> np.ndarray:
-            return matrix_values(function, np.stack(counts, axis=-1).reshape(-1, 2, 2))
+            M = np.stack(counts, axis=-1).reshape(-1, 2, 2)
+            return check_values(metric, matrix_values(function, M))
 
         binary = of_counts
     odds = log_proba[:, 1] - log_proba[:, 0]
@@ -136,12 +136,14 @@ class _Problem:
 
     def __init__(
         self,
-        metric: MatrixMetric,
+        metric: str | Callable[..., Any],
+        labels: list[object],
         log_proba: np.ndarray,
         target: np.ndarray,
         sample_weight: np.ndarray | None,
     ) -> None:
         self.metric = metric
+        self.function = matrix_metric(metric, labels)
         # Classes first, since every step takes the maximum over them.
         self.log_p = np.ascontiguousarray(log_proba.T, dtype=float)
         self.C, self.n = self.log_p.shape
@@ -182,7 +184,10 @@ class _Problem:
     def value(self, b: np.ndarray) -> float:
         decided = np.argmax(self.log_p + b[:, None], axis=0)
         M = self._matrices(self.target * self.C + decided, None, 1)
-        return float(matrix_values(self.metric, M)[0])
+        return float(self._metric_of(M)[0])
+
+    def _metric_of(self, M: np.ndarray) -> np.ndarray:
+        return check_values(self.metric, matrix_values(self.function, M))
 
     def improve(self, b: np.ndarray, c: int) -> tuple[float, float]:
         """The best offset of class c, and the metric there."""
@@ -233,7 +238,7 @@ class _Problem:
         M[:, :, c] += switched.sum(axis=2)
         if weight is not None:  # Differences of sums leave rounding instead of 0.
             M[np.abs(M) < 1e-12 * weight.sum()] = 0.0
-        return matrix_values(self.metric, M)
+        return self._metric_of(M)
 
     def _matrices(
         self,

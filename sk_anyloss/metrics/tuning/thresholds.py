@@ -8,7 +8,43 @@ from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 
-__all__ = ["best_threshold"]
+__all__ = ["best_threshold", "check_values"]
+
+
+def check_values(metric: object, values: np.ndarray) -> np.ndarray:
+    """Refuse values of a metric that are not numbers, among which none is the largest.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric, for the message.
+    values : ndarray
+        Its values.
+
+    Returns
+    -------
+    values : ndarray
+        The same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.tuning.thresholds import check_values
+    >>> check_values("own", np.array([0.5, np.nan]))
+    Traceback (most recent call last):
+    ...
+    ValueError: The metric 'own' is not a number (NaN) for some of the decisions to
+    choose from. Where it divides by a sum of counts that can be 0, use ratio of
+    sk_anyloss.metrics.
+    """
+    if np.isnan(values).any():
+        name = getattr(metric, "__name__", metric)
+        raise ValueError(
+            f"The metric {name!r} is not a number (NaN) for some of the decisions to "
+            "choose from. Where it divides by a sum of counts that can be 0, use ratio "
+            "of sk_anyloss.metrics."
+        )
+    return values
 
 
 def best_threshold(
@@ -52,7 +88,7 @@ def best_threshold(
     counts = counts_at_every_score(logits, target, sample_weight)
     tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
     tn[0], fn[0] = fp[-1], tp[-1]
-    values = metric_values(metric, tn, fp, fn, tp)
+    values = check_values(metric, metric_values(metric, tn, fp, fn, tp))
     z = np.unique(logits.astype(float))[::-1]
     thresholds = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
     candidates = np.flatnonzero(values == values.max())
