@@ -3,12 +3,14 @@
 import pickle
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse
 import skops.io
 import torch
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -18,10 +20,11 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
 from sk_anyloss.baselines import get_baseline
-from sk_anyloss.plain import PlainClassifier, to_plain
+from sk_anyloss.plain import PlainClassifier, replace_parts, to_plain
 from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.training.network.mlp import activation_names
 
@@ -49,6 +52,37 @@ def test_every_activation_predicts_the_same(activation, batch_norm):
     )  # fmt: skip
     plain = assert_same_predictions(model.fit(X, LABELS), rtol=1e-6)
     assert plain.score(X, LABELS) == model.score(X, LABELS)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_networks_inside_a_calibrated_classifier_are_replaced(ensemble):
+    network = AnyLossClassifier(hidden=(), max_epochs=5, random_state=0)
+    model = CalibratedClassifierCV(network, cv=2, ensemble=ensemble).fit(X, LABELS)
+    plain = assert_same_predictions(model)
+    assert b"torch" not in pickle.dumps(plain)
+    assert b"torch" in pickle.dumps(model)  # Which is unchanged.
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({0: "old", "b": 1}, {0: "new", "b": 1}),
+        (Bunch(a="old"), Bunch(a="new")),
+        (Pair("old", 2), Pair("new", 2)),
+        ([("a", ["old"])], [("a", ["new"])]),
+    ],
+    ids=["dict", "bunch", "named tuple", "nested"],
+)
+def test_parts_of_collections_are_replaced_in_a_copy(value, expected):
+    found = replace_parts(value, lambda part: "new" if part == "old" else part)
+    assert found == expected != value
+    assert type(found) is type(value)
+    assert replace_parts(value, lambda part: part) is value
 
 
 @pytest.mark.parametrize(

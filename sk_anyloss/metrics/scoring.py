@@ -92,6 +92,11 @@ def metric_score(
     distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
     classes = distinct if labels is None else np.asarray(labels)
     if is_for_all or (len(classes) > 2 and pos_label is None and not over_thresholds):
+        if labels is not None and len(others := np.setdiff1d(distinct, classes)):
+            raise ValueError(
+                f"labels={classes.tolist()} must hold all classes, but y_true or "
+                f"y_pred has {others[0]!r} as well."
+            )
         M = confusion_matrix(true, predicted, labels=classes, sample_weight=weight)
         return evaluate_matrix(metric, M.astype(float), classes.tolist())
     if pos_label is None:

@@ -44,12 +44,20 @@ def replace_parts(value: Any, replace: Callable[[Any], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         parts = [replace_parts(part, replace) for part in value]
         same = all(a is b for a, b in zip(parts, value, strict=True))
-        return value if same else type(value)(parts)
+        make = getattr(value, "_make", type(value))  # That of a named tuple.
+        return value if same else make(parts)
     if isinstance(value, dict):
-        values = {key: replace_parts(part, replace) for key, part in value.items()}
-        same = all(values[key] is part for key, part in value.items())
-        return value if same else type(value)(**values)
-    if isinstance(value, BaseEstimator):
+        changed = {
+            key: new
+            for key, part in value.items()
+            if (new := replace_parts(part, replace)) is not part
+        }
+        if changed:
+            value = copy.copy(value)
+            value.update(changed)
+        return value
+    # What CalibratedClassifierCV holds predicts, but is no estimator.
+    if isinstance(value, BaseEstimator) or hasattr(type(value), "predict_proba"):
         changed = {
             name: new
             for name, old in vars(value).items()

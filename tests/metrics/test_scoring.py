@@ -86,6 +86,12 @@ def test_scorer_refuses_an_unknown_metric_at_once():
         metric_scorer("f one")
 
 
+def test_labels_must_hold_all_classes():
+    assert metric_score([0, 1], [0, 1], metric="accuracy", labels=[0, 1, 2]) == 1
+    with pytest.raises(ValueError, match=r"must hold all classes, but .* has .*3"):
+        metric_score([0, 1, 2], [0, 1, 3], metric="accuracy", labels=[0, 1, 2])
+
+
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         metric_score([0, 1], [0, 1, 1])
