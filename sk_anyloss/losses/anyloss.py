@@ -80,7 +80,8 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         Decay of an exponential moving average of the confusion tensor over the batches
         of a training, in [0, 1). The gradient is then taken at the average, which
         reduces the noise of small batches. :meth:`reset` discards the average. It is
-        neither used nor updated where autograd is disabled, or after ``.eval()``.
+        neither used nor updated where autograd is disabled, or after ``.eval()``. A
+        pickled loss keeps it; it is not part of ``state_dict()``.
     process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
         The processes that a batch is spread over; all of them, once
         :mod:`torch.distributed` is initialised. The loss and its gradient are then
@@ -143,6 +144,8 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
     def set_step(self, step: str | Step) -> None:
         """Go on with another step, for several classes or labels too.
 
+        The moving average over the batches is kept.
+
         Parameters
         ----------
         step : str or Step
@@ -159,7 +162,9 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         """
         self.step: Step = get_step(step)
         self.gain: FloatOrArray = self.step.gain
-        self._forms.clear()
+        for name, before in self._forms.items():
+            self._forms[name] = form = self.for_target(name)
+            form.moving_average = before.moving_average
 
     #: What :meth:`forward` computes in few operations, if it can, and for which step.
     _amplified: Amplified | None = None

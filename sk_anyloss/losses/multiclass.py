@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from sk_anyloss._compat import softmax_backward
-from sk_anyloss.losses.base import ClassesLoss, Loss, MovingAverage
+from sk_anyloss.losses.base import ClassesLoss, MovingAverage
 from sk_anyloss.losses.distributed.processes import ProcessGroup
+from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import Identity, LogitSigmoid, Sigmoid, Step, get_step
 from sk_anyloss.metrics.class_weights import (
     ClassWeights,
@@ -209,7 +210,9 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
     True
     """
 
-    def __init__(self, loss: Loss) -> None:
+    loss: OverLabels
+
+    def __init__(self, loss: OverLabels) -> None:
         super().__init__(process_group=loss.process_group)
         self.loss = loss
         self.goal = loss.goal
@@ -229,7 +232,7 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
     @property
     def step(self) -> Step:
         """The step of each class."""
-        return self.loss.loss.step  # type: ignore[union-attr,return-value]
+        return self.loss.loss.step  # type: ignore[return-value]
 
     def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Any, Any]:
         p = torch.softmax(logits, dim=1)
@@ -248,6 +251,15 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
 
     def average(self, S: Any) -> Any:
         return self.loss.average(S)
+
+    @property
+    def moving_average(self) -> Tensor | None:
+        """The moving average of the loss of the labels."""
+        return self.loss.moving_average
+
+    @moving_average.setter
+    def moving_average(self, average: Tensor | None) -> None:
+        self.loss.moving_average = average
 
     def reset(self) -> None:
         self.loss.reset()

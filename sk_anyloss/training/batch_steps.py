@@ -19,6 +19,7 @@ from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import AnyStatistics, Loss, align
 from sk_anyloss.losses.distributed.processes import Processes, ProcessGroup
 from sk_anyloss.losses.precision import at_least_single, full_precision
+from sk_anyloss.losses.steps import check_threshold
 from sk_anyloss.metrics import Metric, ratio
 from sk_anyloss.metrics.class_weights import AnyWeights
 from sk_anyloss.metrics.decision import Decision
@@ -56,6 +57,7 @@ class BatchSteps(NeuralNet):
 
     def initialize(self) -> BatchSteps:
         """Make module, criterion, optimiser and callbacks anew."""
+        check_threshold(self.threshold)
         super().initialize()
         #: Whether the output of the module was seen to be logits.
         self.is_checked_ = False
@@ -116,7 +118,7 @@ class BatchSteps(NeuralNet):
     @property
     def decision(self) -> Decision:
         """Where the positive class is predicted."""
-        return Decision.at(self.threshold)
+        return Decision.at(check_threshold(self.threshold))
 
     def has_closed_form(self, fit_params: dict[str, Any] | None = None) -> bool:
         """Whether the gradient of module and loss is known in closed form.

@@ -45,7 +45,11 @@ class Predictions(ClassifierMixin, EpochSteps):
                     found = np.empty(shape, dtype=part.dtype)
                 start, stop = stop, stop + len(part)
                 found[start:stop] = part
-        return np.empty(0) if found is None else found[:stop]
+        if found is None:
+            if self.target_ is None or self.target_.name == "binary":
+                return np.empty(0)
+            return np.empty((0, self.target_.n_outputs))
+        return found[:stop]
 
     def predict_proba(self, X: Data) -> np.ndarray:
         """Scores of shape (n, 2), (n, C) or (n, Q), of classes or labels.

@@ -186,6 +186,15 @@ def test_the_moving_average_is_kept_by_the_loss_that_is_called_and_reset():
     assert averaged(*second).item() == pytest.approx(plain(*second).item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("step", [Sigmoid(10), Linear()], ids=str)
+def test_the_moving_average_outlasts_a_change_of_the_step(step):
+    losses = [AnyLoss("f1", step, decay=0.9) for _ in range(2)]
+    for seed in range(3):
+        first, second = (loss(*samples(3, seed)) for loss in losses)
+        assert first.item() == second.item()
+        losses[1].set_step(step)
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("L", [10, 73])
 def test_a_factor_on_all_weights_changes_nothing(metric, L):

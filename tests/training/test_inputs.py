@@ -1,5 +1,7 @@
 """The skorch net: kinds of inputs, modules, labels and criteria that it takes."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +13,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from sk_anyloss import AnyLossNet
-from sk_anyloss.losses import (
-    BCE,
-)
+from sk_anyloss.losses import BCE, AnyLoss
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.training.network.mlp import MLP
 from tests.tolerances import SAME_MODEL
@@ -45,6 +45,26 @@ def test_pandas_rows_labels_and_weights(imbalanced):
     net = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(frame, labels, weight)
     expected = AnyLossNet(mlp(), max_epochs=2, random_state=0).fit(X, y)
     np.testing.assert_allclose(net.logits(frame), expected.logits(X), **SAME_MODEL)
+
+
+@pytest.mark.parametrize(
+    ("n_outputs", "y"), [(1, [0, 1] * 5), (3, [0, 1] * 4 + [2, 2]), (2, np.eye(10, 2))]
+)
+def test_no_samples_have_predictions_of_the_right_shape(n_outputs, y):
+    X, y = np.zeros((10, 4), dtype="float32"), np.array(y, dtype=int)
+    net = AnyLossNet(nn.Linear(4, n_outputs), warm_up=0, max_epochs=1)
+    with pytest.warns() if y.ndim == 1 else nullcontext():  # One class for all.
+        net.fit(X, y)
+    for method in (net.predict, net.predict_proba):
+        assert method(X[:0]).shape == (0, *method(X).shape[1:])
+
+
+@pytest.mark.parametrize("threshold", [0, 1.5, "half"])
+def test_a_threshold_outside_of_0_to_1_is_refused_whatever_the_criterion(threshold):
+    for criterion in (AnyLoss, nn.BCEWithLogitsLoss):
+        net = AnyLossNet(nn.Linear(4, 1), threshold=threshold, criterion=criterion)
+        with pytest.raises(ValueError, match="threshold must be a number strictly"):
+            net.fit(np.zeros((10, 4), dtype="float32"), np.arange(10) % 2)
 
 
 def test_inputs_of_more_dimensions():

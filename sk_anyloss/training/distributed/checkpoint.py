@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from skorch.callbacks import Callback
 
@@ -15,7 +16,7 @@ from sk_anyloss.training.callbacks import StopOnScore
 __all__ = ["ResumableCheckpoint"]
 
 #: What is written; a reader refuses other versions.
-FORMAT = 1
+FORMAT = 2
 
 
 class ResumableCheckpoint(Callback):
@@ -87,8 +88,15 @@ class ResumableCheckpoint(Callback):
             ) from error
         net.rng_.bit_generator.state = json.loads(state["rng"])
         net.history[:] = json.loads(state["history"])
+        if state["target"] is not None and net.target_ is None:
+            # The loss of this kind of target, which has the moving average.
+            name, n_outputs = state["target"]
+            is_matrix = name == "multilabel-indicator"
+            net.resolve_target(
+                n_outputs, np.empty((0, n_outputs)) if is_matrix else None
+            )
         if state["moving_average"] is not None:
-            net.criterion_.moving_average = state["moving_average"]
+            net.criterion_.moving_average = state["moving_average"].to(net.device_)
         for callback, own in zip(_stopping(net), state["stopping"], strict=False):
             for name, value in own.items():
                 setattr(callback, name, value)
@@ -131,6 +139,7 @@ class ResumableCheckpoint(Callback):
             | {"batches": []}
             for epoch in net.history.to_list()
         ]
+        target = net.target_
         state = {
             "format": FORMAT,
             "epoch": len(history),
@@ -139,6 +148,7 @@ class ResumableCheckpoint(Callback):
             "optimizer": net.optimizer_.state_dict(),
             "rng": json.dumps(net.rng_.bit_generator.state),
             "history": json.dumps(history),
+            "target": target and (target.name, target.n_outputs),
             "moving_average": getattr(net.criterion_, "moving_average", None),
             "stopping": [_learned(callback) for callback in _stopping(net)],
         }

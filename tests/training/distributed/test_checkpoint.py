@@ -5,6 +5,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.training.callbacks import StopOnScore
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 from tests.training.distributed import cases
@@ -39,6 +40,19 @@ def test_a_resumed_training_is_the_same(tmp_path, name):
         for own, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
     assert [path.name for path in saved.path.parent.iterdir()] == ["net.pt"]
+
+
+@pytest.mark.parametrize("step", ["sigmoid", "linear"])
+@pytest.mark.parametrize("name", ["autograd, classes", "autograd, labels"])
+def test_the_moving_average_of_classes_and_labels_is_resumed(tmp_path, name, step):
+    options = {"criterion": AnyLoss("f1", step, decay=0.9), "max_epochs": 3}
+    expected = cases.trained(name, **options)
+    saved = ResumableCheckpoint(tmp_path / "net.pt")
+    with pytest.raises(OSError, match="no space"):
+        cases.trained(name, callbacks=[Failing(2), saved], **options)
+    found = cases.trained(name, callbacks=[saved], **options)
+    for own, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
 
 
 def test_checkpoints_may_be_some_epochs_apart(tmp_path):
