@@ -210,6 +210,11 @@ class ClassWeights(_Shares):
                  [0., 0.],
                  [1., 0.]]])
         """
+        if y.dim() != 1:
+            raise ValueError(
+                f"Classes must have the shape (n,), got {tuple(y.shape)}; a matrix is "
+                "one of several labels, target_type='multilabel-indicator'."
+            )
         index = y.to(device=like.device, dtype=torch.int64)
         is_class = (index == y.to(like.device)) & (index >= 0) & (index < n_classes)
         if not is_class.all():

@@ -144,16 +144,20 @@ class EpochSteps(BatchSteps):
         self.optimizer_.state.clear()
         del self.history[-1:]
         X, _ = unpack_data(batch)
-        finite = [
-            bool(torch.isfinite(torch.as_tensor(value)).all())
-            for value in (X.values() if isinstance(X, dict) else [X])
+        infinite = [
+            name
+            for name, value in (X if isinstance(X, dict) else {"X": X}).items()
             if isinstance(value, (Tensor, np.ndarray))
+            and not bool(torch.isfinite(self._as_input(value)).all())
         ]
         why = f"lower the learning rate (lr={self.lr}), or clip the gradients."
         if not self.processes_.is_alone():
             why = f"{why[:-1]}, or look for such values in X of another process."
-        if not all(finite):
-            why = "X has values that are not finite in this batch; replace them."
+        if infinite:
+            why = (
+                f"{infinite[0]} has values that are not finite in {self.dtype_} in "
+                "this batch; replace them."
+            )
         return NotFiniteError(
             f"{error.what}, in epoch {epoch}, batch {number}. The net has stopped and "
             f"has the weights from before this epoch",

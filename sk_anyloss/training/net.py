@@ -12,10 +12,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from skorch.callbacks import EpochTimer
-from skorch.utils import is_dataset
+from skorch.dataset import get_len
+from skorch.utils import is_dataset, to_numpy
 from torch import nn
 from torch.utils.data import Dataset
 
+from sk_anyloss._compat import check_sample_weight
 from sk_anyloss.losses import AnyLoss
 from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.distributed.processes import ProcessGroup
@@ -233,8 +235,16 @@ class AnyLossNet(Predictions):
         return iterator(dataset, **params)
 
     def check_data(self, X: Data, y: ArrayLike | None = None) -> None:
-        """Refuse labels that are neither classes from 0 on nor a matrix of 0 and 1."""
+        """Refuse labels that are neither classes from 0 on nor a matrix of 0 and 1.
+
+        And weights that are negative, not finite, or all zero.
+        """
         super().check_data(X, y)
+        if isinstance(X, dict) and "sample_weight" in X:
+            weight = to_numpy(X["sample_weight"])
+            # One process among several may have no samples, or none that counts.
+            if weight.any() or self.processes_.is_alone():
+                check_sample_weight(weight, get_len(X))
         if y is None or is_dataset(X):
             return
         target: TargetType | None = getattr(self, "target_", None)
@@ -349,6 +359,11 @@ class AnyLossNet(Predictions):
         fit_params.pop("_routing_method", None)
         self.check_data(X, y)
         self.check_training_readiness()
+        if not any(p.requires_grad for p in self.module_.parameters()):
+            raise ValueError(
+                "No parameter of the module is trained: all of them are frozen, or it "
+                "has none."
+            )
         train, valid = self.get_split_datasets(X, y, **fit_params)
         if not sum(self.processes_.gather(len(train))):
             raise ValueError("There are no samples to train on.")

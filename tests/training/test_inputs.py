@@ -67,6 +67,53 @@ def test_a_threshold_outside_of_0_to_1_is_refused_whatever_the_criterion(thresho
             net.fit(np.zeros((10, 4), dtype="float32"), np.arange(10) % 2)
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.zeros(10), "sample_weight is zero for every sample"),
+        (-np.ones(10), "Negative values in sample_weight"),
+        (np.full(10, np.nan), "sample_weight contains NaN"),
+        (np.ones(9), "inconsistent|different|length"),
+    ],
+)
+def test_weights_that_are_refused(weight, message):
+    X, y = np.zeros((10, 4), dtype="float32"), np.arange(10) % 2
+    with pytest.raises(ValueError, match=message):
+        AnyLossNet(nn.Linear(4, 1)).fit(X, y, weight)
+
+
+def test_weights_out_of_the_range_of_the_module_are_named():
+    X, y = np.zeros((10, 4), dtype="float32"), np.arange(10) % 2
+    with pytest.raises(ValueError, match=r"sample_weight has values .* torch\.float32"):
+        AnyLossNet(nn.Linear(4, 1)).fit(X, y, np.full(10, 1e300))
+
+
+@pytest.mark.parametrize(("n_outputs", "target"), [(1, "two"), (3, "many"), (3, "Y")])
+def test_a_factor_on_all_weights_changes_nothing(n_outputs, target):
+    X, y = several()
+    y = {"two": y > 0, "many": y, "Y": np.column_stack([y > 0, y > 1, y == 1])}[target]
+    weight = np.random.default_rng(0).uniform(0.5, 2, 300).astype("float32")
+    module = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, n_outputs))
+    net = AnyLossNet(module, max_epochs=4, random_state=0)
+    expected = net.fit(X, y.astype(int), weight).logits(X)
+    for power in (-100, 100):  # A power of two has no rounding.
+        found = net.fit(X, y.astype(int), weight * 2.0**power).logits(X)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_module_without_a_parameter_to_train_is_refused():
+    module = nn.Linear(4, 1).requires_grad_(False)
+    with pytest.raises(ValueError, match="No parameter of the module is trained"):
+        AnyLossNet(module).fit(np.zeros((10, 4), dtype="float32"), np.arange(10) % 2)
+
+
+def test_labels_are_no_classes():
+    X, y = several()
+    net = AnyLossNet(nn.Linear(6, 3), max_epochs=1).fit(X, y)
+    with pytest.raises(ValueError, match="one of several labels, target_type="):
+        net.score(X, np.eye(3, dtype=int)[y])
+
+
 def test_inputs_of_more_dimensions():
     images = np.random.default_rng(0).normal(size=(80, 1, 4, 4)).astype("float32")
     y = (images.mean((1, 2, 3)) > 0.1).astype(int)

@@ -112,10 +112,13 @@ class WarmUp:
             likelihood = logits.softmax(1)
             labels = torch.nn.functional.one_hot(labels.long(), n_outputs)
         labels = labels.reshape(logits.shape).to(logits)
-        ones = logits.new_ones(len(logits)) if weight is None else weight.to(logits)
-        sums = torch.stack((ones @ labels, ones @ likelihood))
+        ones = logits.new_ones(len(logits))
+        own = ones if weight is None else weight.to(logits)
+        sums = torch.stack((own @ labels, own @ likelihood))
         observed, expected = net.processes_.sum(sums, self)
-        total = net.processes_.sum(ones.sum(), self)
+        weighed, total = net.processes_.sum(torch.stack((own.sum(), ones.sum())), self)
+        # As numbers of samples, for which half a sample in each class is little.
+        observed, expected = observed / weighed * total, expected / weighed * total
         shift = torch.log((observed + 0.5) / (expected + 0.5))
         if target.name != "multiclass":
             shift -= torch.log((total - observed + 0.5) / (total - expected + 0.5))
