@@ -97,7 +97,7 @@ def tuned_threshold(
 
 
 class _SmallClasses:
-    """A resampler that fewer members of some classes do not stop.
+    """A resampler that also works where some classes have few samples.
 
     A new sample lies between a sample and one of its k nearest neighbours of the same
     class, so that every class needs k + 1 samples. With more than two classes, k is

@@ -171,7 +171,7 @@ class MetricBoostingClassifier(DecidesByLogOdds, MetaEstimatorMixin, BaseEstimat
 
     Notes
     -----
-    Scores are no calibrated probabilities.
+    Scores are not calibrated probabilities.
 
     Examples
     --------

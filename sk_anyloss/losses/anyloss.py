@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sk_anyloss.losses.base import Factors, Loss, MovingAverage, options_key
 from sk_anyloss.losses.distributed.processes import ProcessGroup
-from sk_anyloss.losses.fused import Amplified, FusedAnyLoss, is_gentle
+from sk_anyloss.losses.fused import AmplifiedMetric, FusedAnyLoss, keeps_precision
 from sk_anyloss.losses.multiclass import DEFAULT_STEP, MulticlassAnyLoss, OneAgainstRest
 from sk_anyloss.losses.multilabel import OverLabels
 from sk_anyloss.losses.steps import (
@@ -167,7 +167,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
             form.moving_average = before.moving_average
 
     #: What :meth:`forward` computes in few operations, if it can, and for which step.
-    _amplified: Amplified | None = None
+    _amplified: AmplifiedMetric | None = None
     _amplified_step: Step | None = None
 
     def forward(
@@ -197,7 +197,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         logits: Tensor,
         y: Tensor,
         sample_weight: Tensor | None = None,
-        seen: list[Any] | None = None,
+        collected: list[Any] | None = None,
     ) -> Tensor | None:
         """Loss of a batch in few operations, if it is one that this works for.
 
@@ -205,7 +205,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         ----------
         logits, y, sample_weight
             As for :meth:`forward`.
-        seen : list, default=None
+        collected : list, default=None
             The statistics of the batch are appended to it.
 
         Returns
@@ -223,19 +223,21 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
             or not self.processes.is_alone()
         ):
             return None
-        return FusedAnyLoss.apply(logits, y, amplified, seen)
+        return FusedAnyLoss.apply(logits, y, amplified, collected)
 
-    def _find_amplified(self) -> Amplified | None:
+    def _find_amplified(self) -> AmplifiedMetric | None:
         """The loss in a form for :class:`FusedAnyLoss`, if it has one."""
         is_plain = type(self) is AnyLoss and self.stacked_metrics is None
         if not is_plain or self.error is not None or isinstance(self.metric, Curve):
             return None
-        if len(self.thresholds) > 1 or not is_gentle(self.step, self.thresholds[0]):
+        if len(self.thresholds) > 1 or not keeps_precision(
+            self.step, self.thresholds[0]
+        ):
             return None
         assert isinstance(self.step, Sigmoid)
         L, threshold = float(self.step.L), float(self.thresholds[0])
         derivatives = self.value_and_derivatives
-        return Amplified.of(self.metric, derivatives, self.name, L, threshold)
+        return AmplifiedMetric.of(self.metric, derivatives, self.name, L, threshold)
 
     def for_classes(self, classes: Sequence[object] | None = None) -> Loss:
         if isinstance(self.step, (Sigmoid, Identity, LogitSigmoid)):

@@ -1,4 +1,4 @@
-"""AnyLoss of one output in few operations, for the case that almost all trainings are.
+"""AnyLoss of two classes in few operations, for the most common kind of training.
 
 The three steps of :mod:`sk_anyloss.losses.base` serve every loss, weight, threshold and
 number of models; for a few thousand logits most of their time goes into calls, not into
@@ -9,8 +9,8 @@ weights on the CPU: with p = sigmoid(z) and h = sigmoid(L (p - t)),
     dloss/dz = w h (1 - h) p (1 - p),
     w = -L (y (f_TP - f_FN) + (1 - y) (f_FP - f_TN))
 
-Differences of nearly equal numbers are formed in them, so L is limited to where 1 - h
-keeps its digits (:func:`is_gentle`).
+Differences of nearly equal numbers are formed in them, so they are used only where L
+is so small that 1 - h keeps its digits (:func:`keeps_precision`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from torch import Tensor
 from sk_anyloss.losses.base import check_binary
 from sk_anyloss.losses.steps import Sigmoid, Threshold
 from sk_anyloss.metrics.arithmetic import Metric
+from sk_anyloss.metrics.class_weights import largest_factor
 from sk_anyloss.metrics.derivatives.differentiable import (
     ValueAndDerivatives,
     not_finite,
 )
 
-__all__ = ["Amplified", "FusedAnyLoss", "is_gentle"]
+__all__ = ["AmplifiedMetric", "FusedAnyLoss", "keeps_precision"]
 
 #: Up to this many samples, sums of labels are exact in float32.
 MAX_SAMPLES = 2**22
@@ -39,13 +40,13 @@ MAX_SAMPLES = 2**22
 FEW_NEGATIVES = 1 / 8
 
 #: The largest factors of a class, in double and in single precision.
-MOST = tuple(torch.finfo(dtype).max * 1e-12 for dtype in (torch.float64, torch.float32))
+LARGEST_FACTORS = largest_factor(torch.float64), largest_factor(torch.float32)
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.default
 
 
-class Amplified(NamedTuple):
-    """A metric behind the amplifier.
+class AmplifiedMetric(NamedTuple):
+    """A metric of soft decisions by the amplifier.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Amplified(NamedTuple):
         name: str,
         L: float,
         threshold: float,
-    ) -> Amplified:
+    ) -> AmplifiedMetric:
         """Make it, with the offsets."""
         offset = torch.tensor(-L * threshold, dtype=torch.float64)
         offsets = offset, offset.float()
@@ -103,7 +104,7 @@ class Amplified(NamedTuple):
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
-def is_gentle(step: object, threshold: Threshold) -> bool:
+def keeps_precision(step: object, threshold: Threshold) -> bool:
     """Whether ``1 - h`` is at least ``exp(-6)`` for all probabilities.
 
     Parameters
@@ -115,14 +116,14 @@ def is_gentle(step: object, threshold: Threshold) -> bool:
 
     Returns
     -------
-    is_gentle : bool
+    keeps_precision : bool
         False for any step but :class:`sk_anyloss.losses.steps.Sigmoid`.
 
     Examples
     --------
-    >>> from sk_anyloss.losses.fused import is_gentle
+    >>> from sk_anyloss.losses.fused import keeps_precision
     >>> from sk_anyloss.losses.steps import Sigmoid
-    >>> is_gentle(Sigmoid(L=10), 0.5), is_gentle(Sigmoid(L=73), 0.5)
+    >>> keeps_precision(Sigmoid(L=10), 0.5), keeps_precision(Sigmoid(L=73), 0.5)
     (True, False)
     """
     if type(step) is not Sigmoid or not isinstance(threshold, float):
@@ -135,7 +136,11 @@ class FusedAnyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits: Tensor, y: Tensor, loss: Amplified, seen: list[Any] | None
+        ctx: Any,
+        logits: Tensor,
+        y: Tensor,
+        loss: AmplifiedMetric,
+        collected: list[Any] | None,
     ) -> Tensor:
         is_single = logits.dtype is torch.float32
         z, target = logits, y.float() if is_single else y.double()
@@ -165,11 +170,13 @@ class FusedAnyLoss(torch.autograd.Function):
             raise not_finite(loss.name, counts) from error
         if not finite:
             raise not_finite(loss.name, counts)
-        if seen is not None:
+        if collected is not None:
             tn, fp, fn, tp = counts
-            seen.append(torch.tensor([[[[tn, fp], [fn, tp]]]], dtype=torch.float64))
+            collected.append(
+                torch.tensor([[[[tn, fp], [fn, tp]]]], dtype=torch.float64)
+            )
         if ctx.needs_input_grad[0]:
-            most = MOST[is_single]
+            most = LARGEST_FACTORS[is_single]
             negative, positive = -loss.L * negatives, -loss.L * positives
             if not (-most < negative < most and -most < positive < most):
                 negative = min(max(negative, -most), most)
@@ -194,7 +201,9 @@ class FusedAnyLoss(torch.autograd.Function):
         return by_logits, None, None, None
 
 
-def differentiable_value(logits: Tensor, target: Tensor, loss: Amplified) -> Tensor:
+def differentiable_value(
+    logits: Tensor, target: Tensor, loss: AmplifiedMetric
+) -> Tensor:
     """The loss in operations of torch, to be differentiated as often as one likes."""
     h = torch.sigmoid(loss.L * (logits.reshape(-1).sigmoid() - loss.threshold))
     negatives = 1 - target

@@ -33,7 +33,7 @@ __all__ = ["MulticlassAnyLoss", "OneAgainstRest"]
 
 #: Up to this scale, the decisions beside the largest sum to a thousandth or more, so
 #: that rounding of the largest one costs three digits of its gradient at most.
-GENTLE = 7.0
+UNCORRECTED = 7.0
 
 #: The amplifier that suits networks of any kind.
 DEFAULT_STEP = Sigmoid(10)
@@ -158,8 +158,8 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         by_h = torch.bmm(grad.mT, samples.table_of(h.size(0)))  # -w_i G[y_i], scaled
         into = out if out.dim() == 3 else None
         if isinstance(self.step, Sigmoid):
-            is_gentle = isinstance(self.scale, float) and self.scale <= GENTLE
-            by_p = _through_softmax(by_h, h, restore=not is_gentle)
+            restore = isinstance(self.scale, Tensor) or self.scale > UNCORRECTED
+            by_p = _through_softmax(by_h, h, restore=restore)
             by_logits = _through_softmax(by_p, p, into)
         else:
             by_logits = _through_softmax(by_h, h, into)
@@ -279,8 +279,8 @@ def _as_labels(samples: ClassWeights) -> LabelWeights:
     table = samples.table
     rest = table.sum(1, keepdim=True) - table
     target = (table > 0).to(table.dtype)
-    even = samples.even_share is not None
-    return LabelWeights(torch.stack((rest, table), dim=2), target, even)
+    uniform = samples.uniform_share is not None
+    return LabelWeights(torch.stack((rest, table), dim=2), target, uniform)
 
 
 def _through_softmax(
@@ -292,7 +292,7 @@ def _through_softmax(
     """Gradient by the input of a softmax over axis 1, from the one by its output.
 
     ``a = s (g - <s, g>)``, whose entries sum to 0. Where one output rounds to 1, its
-    own entry is lost to rounding; taking the sum of all off again restores it.
+    own entry is lost to rounding; subtracting the sum of all entries restores it.
     """
     backward = softmax_backward()
     if backward is not None:

@@ -210,7 +210,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
             ]
             value, positives, negatives = (
                 logits.new_tensor(part)
-                for part in loss.stacked_metrics.of_rows(*counts)
+                for part in loss.stacked_metrics.of_matrices(*counts)
             )
             by_decision = torch.where(y > 0, positives[:, None], negatives[:, None])
             by_logit.addcmul_(derivative.view(K, Q, n), by_decision)

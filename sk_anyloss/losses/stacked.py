@@ -13,10 +13,12 @@ from torch import Tensor
 from sk_anyloss.losses.base import Loss, Parts
 from sk_anyloss.metrics.class_weights import ClassWeights
 
-__all__ = ["Mixture", "stack_losses"]
+__all__ = ["MixedLosses", "stack_losses"]
 
 
-def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | Mixture:
+def stack_losses(
+    criteria: Sequence[Loss], groups: int, like: Tensor
+) -> Loss | MixedLosses:
     """Combine the losses of several models into one, for all of their logits.
 
     Parameters
@@ -31,7 +33,7 @@ def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | 
 
     Returns
     -------
-    loss : Loss or Mixture
+    loss : Loss or MixedLosses
         With the three steps for logits (K, n).
 
     Examples
@@ -42,16 +44,16 @@ def stack_losses(criteria: Sequence[Loss], groups: int, like: Tensor) -> Loss | 
     >>> type(stack_losses([BCE(), BCE()], 1, torch.zeros(1))).__name__
     'BCE'
     >>> type(stack_losses([BCE(), AnyLoss()], 1, torch.zeros(1))).__name__
-    'Mixture'
+    'MixedLosses'
     """
     if len(criteria) == 1:
         return criteria[0]
     if len({loss.kind for loss in criteria}) == 1:
         return criteria[0].stack(criteria, like)
-    return Mixture(criteria, groups, like)
+    return MixedLosses(criteria, groups, like)
 
 
-class Mixture:
+class MixedLosses:
     """Losses of several kinds, each for its own models in every group.
 
     It has the three steps of :class:`sk_anyloss.losses.base.Loss`, whose statistics,
@@ -66,9 +68,9 @@ class Mixture:
     --------
     >>> import torch
     >>> from sk_anyloss.losses import BCE, MSE
-    >>> from sk_anyloss.losses.stacked import Mixture
+    >>> from sk_anyloss.losses.stacked import MixedLosses
     >>> from sk_anyloss.metrics.class_weights import ClassWeights
-    >>> mixture = Mixture([BCE(), MSE()], 1, torch.zeros(1))
+    >>> mixture = MixedLosses([BCE(), MSE()], 1, torch.zeros(1))
     >>> samples = ClassWeights.of(torch.tensor([0.0, 1.0]))
     >>> S, _ = mixture.statistics(torch.zeros(2, 2), samples)
     >>> mixture.value_and_grad(S)[0].round(4)
@@ -77,7 +79,7 @@ class Mixture:
 
     def __init__(self, criteria: Sequence[Loss], groups: int, like: Tensor) -> None:
         self.groups, self.models = groups, len(criteria) // groups
-        self.parts: list[tuple[slice, Loss | Mixture]] = []
+        self.parts: list[tuple[slice, Loss | MixedLosses]] = []
         stop = 0
         by_kind = groupby(criteria[: self.models], key=lambda loss: loss.kind)
         for _, same_kind in by_kind:
@@ -125,7 +127,7 @@ class Mixture:
         return losses.ravel(), grads
 
     def __repr__(self) -> str:
-        return f"Mixture({[loss for _, loss in self.parts]})"
+        return f"MixedLosses({[loss for _, loss in self.parts]})"
 
     def backward(
         self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor

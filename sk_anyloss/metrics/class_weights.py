@@ -45,17 +45,17 @@ def largest_factor(dtype: torch.dtype, heaviest: float = 1.0) -> float:
     return torch.finfo(dtype).max * 1e-12 / min(max(heaviest, 1e-6), 1.0)
 
 
-class _Shares:
-    """What both kinds of weights can do: be joined, and tell the share of a sample."""
+class _BatchWeights:
+    """Base class of both kinds: joins batches, and gives the share of each sample."""
 
     table: Tensor
     target: Tensor
     groups: int
     n: int
-    even_share: float | None
+    uniform_share: float | None
 
     def __init__(
-        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+        self, table: Tensor, target: Tensor, uniform: bool = False, fixed: bool = False
     ) -> None:
         raise NotImplementedError
 
@@ -75,17 +75,19 @@ class _Shares:
             All samples, in order.
         """
         copies = [
-            (part.table.clone(), part.target.clone(), part.even_share is not None)
+            (part.table.clone(), part.target.clone(), part.uniform_share is not None)
             for part in parts
         ]
-        tables, targets, even = zip(*copies, strict=True)
-        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(even))
+        tables, targets, uniform = zip(*copies, strict=True)
+        return cls(torch.cat(tables, dim=-1), torch.cat(targets, dim=-1), all(uniform))
 
-    def _set_share(self, steady: bool) -> None:
-        self._steady = steady
+    def _set_share(self, fixed: bool) -> None:
+        self._fixed = fixed
         self._share: Tensor | None = None
-        if self.even_share is not None:
-            self._share = self.table.new_full((self.groups, self.n, 1), self.even_share)
+        if self.uniform_share is not None:
+            self._share = self.table.new_full(
+                (self.groups, self.n, 1), self.uniform_share
+            )
 
     @property
     def weight(self) -> Tensor:
@@ -99,11 +101,11 @@ class _Shares:
         weight = self.weight
         whole = weight.sum(-1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
         share = (weight / whole).unsqueeze(-1)
-        self._share = share if self._steady else None
+        self._share = share if self._fixed else None
         return share
 
 
-class ClassWeights(_Shares):
+class ClassWeights(_BatchWeights):
     """Weight of each sample of a batch as a negative and as a positive.
 
     A stack of models trains on G groups of samples, with M models per group; an
@@ -117,10 +119,11 @@ class ClassWeights(_Shares):
         two being 0 (both, for a sample that only pads the group).
     target : tensor of shape (G, n)
         Labels, 0 or 1.
-    even : bool, default=False
+    uniform : bool, default=False
         Whether all samples are known to have the same weight.
-    steady : bool, default=False
-        Whether weights stay while labels change, so that ``share`` is computed once.
+    fixed : bool, default=False
+        Whether the weights stay the same while labels change, so that ``share`` is
+        computed once.
 
     Attributes
     ----------
@@ -128,7 +131,7 @@ class ClassWeights(_Shares):
         The table with the classes on the last axis.
     groups, n : int
         Number of groups, and of samples in each.
-    even_share : float or None
+    uniform_share : float or None
         Fraction of each sample in the weight of its group, if it is the same for all.
 
     Examples
@@ -142,15 +145,15 @@ class ClassWeights(_Shares):
     """
 
     def __init__(
-        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+        self, table: Tensor, target: Tensor, uniform: bool = False, fixed: bool = False
     ) -> None:
         self.table = table
         self.columns = table.mT
         self.target = target
         self.groups, _, self.n = table.shape
         self._max_factor = largest_factor(table.dtype)
-        self.even_share = 1 / max(self.n, 1) if even else None
-        self._set_share(steady)
+        self.uniform_share = 1 / max(self.n, 1) if uniform else None
+        self._set_share(fixed)
         # For a small batch, making these views at each use would take as long as the
         # arithmetic.
         self._columns = self.columns[0]
@@ -176,7 +179,7 @@ class ClassWeights(_Shares):
         if sample_weight is not None:
             sample_weight = sample_weight.reshape(y.shape)
         table = torch.stack(class_parts(y, sample_weight), dim=1)
-        return cls(table, y, even=sample_weight is None)
+        return cls(table, y, uniform=sample_weight is None)
 
     @classmethod
     def of_classes(
@@ -225,7 +228,7 @@ class ClassWeights(_Shares):
         table = like.new_zeros((n_classes, len(y)))
         ones = like.new_ones(1, len(y)) if weight is None else weight.to(table)[None]
         table.scatter_(0, index[None], ones)
-        return cls(table[None], index[None], even=weight is None)
+        return cls(table[None], index[None], uniform=weight is None)
 
     def sums(self, values: Tensor) -> Tensor:
         """Weighted sums over the samples of each class.
@@ -325,7 +328,7 @@ class ClassWeights(_Shares):
             most = self._largest_factor()
             negatives = min(max(negatives, -most), most)
             positives = min(max(positives, -most), most)
-        if self.even_share is not None:
+        if self.uniform_share is not None:
             return torch.rsub(self.target, negatives, alpha=negatives - positives)
         weights = self._negatives * negatives
         return weights.add_(self._positives, alpha=positives)
@@ -352,7 +355,7 @@ class ClassWeights(_Shares):
         return self.target.repeat_interleave(models // self.groups, dim=0)
 
 
-class LabelWeights(_Shares):
+class LabelWeights(_BatchWeights):
     """Weight of each sample of a batch without and with each of several labels.
 
     Parameters
@@ -362,10 +365,11 @@ class LabelWeights(_Shares):
         the two being 0.
     target : tensor of shape (G, Q, n)
         Labels, 0 or 1.
-    even : bool, default=False
+    uniform : bool, default=False
         Whether all samples are known to have the same weight.
-    steady : bool, default=False
-        Whether weights stay while labels change, so that ``share`` is computed once.
+    fixed : bool, default=False
+        Whether the weights stay the same while labels change, so that ``share`` is
+        computed once.
 
     Attributes
     ----------
@@ -373,7 +377,7 @@ class LabelWeights(_Shares):
         The same with G Q groups, a label of a group each: group g Q + q.
     groups, n_labels, n : int
         Number of groups, of labels, and of samples in each group.
-    even_share : float or None
+    uniform_share : float or None
         Fraction of each sample in the weight of its group, if it is the same for all.
 
     Examples
@@ -387,13 +391,13 @@ class LabelWeights(_Shares):
     """
 
     def __init__(
-        self, table: Tensor, target: Tensor, even: bool = False, steady: bool = False
+        self, table: Tensor, target: Tensor, uniform: bool = False, fixed: bool = False
     ) -> None:
         self.table, self.target = table, target
         self.groups, self.n_labels, _, self.n = table.shape
-        self.by_label = ClassWeights(table.flatten(0, 1), target.flatten(0, 1), even)
-        self.even_share = self.by_label.even_share
-        self._set_share(steady)
+        self.by_label = ClassWeights(table.flatten(0, 1), target.flatten(0, 1), uniform)
+        self.uniform_share = self.by_label.uniform_share
+        self._set_share(fixed)
 
     @classmethod
     def of(cls, y: Tensor, sample_weight: Tensor | None = None) -> LabelWeights:
@@ -418,7 +422,7 @@ class LabelWeights(_Shares):
         target = y.mT.contiguous()
         weight = None if sample_weight is None else sample_weight.expand_as(target)
         table = torch.stack(class_parts(target, weight), dim=1)
-        return cls(table[None], target[None], even=sample_weight is None)
+        return cls(table[None], target[None], uniform=sample_weight is None)
 
     @property
     def weight(self) -> Tensor:

@@ -187,7 +187,7 @@ class BatchSteps(NeuralNet):
         self, X: Input, y: Labels, fit_params: dict[str, Any]
     ) -> tuple[Tensor, Tensor]:
         """Loss and logits of a batch that goes through the module in parts."""
-        labels, weight = self._labels(y, X)
+        labels, weight = self.labels_and_weights(y, X)
 
         def logits_of(part: slice) -> Tensor:
             logits = self.infer(take_part(X, part), **fit_params)
@@ -245,7 +245,7 @@ class BatchSteps(NeuralNet):
 
     def _classes(self, like: Tensor, y: Labels, X: Input | None) -> AnyWeights:
         """Labels and weights of a batch, as losses take them."""
-        labels, weight = self._labels(y, X)
+        labels, weight = self.labels_and_weights(y, X)
         n_outputs = self.module_.widths[-1] if type(self.module_) is MLP else 1
         target = self.target_ or self.resolve_target(n_outputs, labels)
         return target.samples(labels, like, weight)
@@ -257,7 +257,7 @@ class BatchSteps(NeuralNet):
         with torch.no_grad():
             logits = self.infer(X, **fit_params)
             S = self._statistics(logits, y, X)
-            labels, weight = self._labels(y, X)
+            labels, weight = self.labels_and_weights(y, X)
             target = self.resolve_target(_n_outputs(logits), labels)
             with full_precision(logits.device):
                 samples = target.samples(labels, logits, weight)
@@ -276,11 +276,11 @@ class BatchSteps(NeuralNet):
 
         A subclass that changes it is trained on what it returns, by autograd.
         """
-        y, weight = self._labels(y_true, X)
+        y, weight = self.labels_and_weights(y_true, X)
         as_logits(y_pred, len(y))
         target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
-            return self._foreign_loss(y_pred, y, weight) * self._share(y)
+            return self._loss_of_torch(y_pred, y, weight) * self._share(y)
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
             if training and self.warm_up_ is not None:
                 return self.warm_up_.loss(self, y_pred, y, weight)
@@ -297,13 +297,13 @@ class BatchSteps(NeuralNet):
     @torch.no_grad()
     def _statistics(self, logits: Tensor, y: Labels, X: Input) -> AnyStatistics:
         """What the loss sums over the samples of a batch."""
-        y, weight = self._labels(y, X)
+        y, weight = self.labels_and_weights(y, X)
         target = self.resolve_target(_n_outputs(logits), y)
         if not isinstance(self.criterion_, Loss):
-            # All that can be summed of a foreign criterion is its mean over the batch.
+            # Of another criterion, only the mean over the batch is known.
             loss = logits.new_zeros(())
             if len(y):
-                loss = self._foreign_loss(logits, y, weight)
+                loss = self._loss_of_torch(logits, y, weight)
             return torch.stack((loss * len(y), loss.new_tensor(float(len(y)))))
         with full_precision(logits.device):
             samples = target.samples(y, at_least_single(logits), weight)
@@ -323,7 +323,9 @@ class BatchSteps(NeuralNet):
         n = self.processes_.sum(torch.tensor([len(y)])).item()
         return len(y) / max(n, 1)
 
-    def _foreign_loss(self, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
+    def _loss_of_torch(
+        self, logits: Tensor, y: Tensor, weight: Tensor | None
+    ) -> Tensor:
         if not len(y):  # The mean over no samples is not a number.
             return logits.sum()
         target = self.resolve_target(_n_outputs(logits), y)
@@ -360,7 +362,9 @@ class BatchSteps(NeuralNet):
             self.is_checked_ = True
         return at_least_single(logits)
 
-    def _labels(self, y: Labels, X: Input | None) -> tuple[Tensor, Tensor | None]:
+    def labels_and_weights(
+        self, y: Labels, X: Input | None
+    ) -> tuple[Tensor, Tensor | None]:
         """Labels and weights on the device."""
         weight = X.get("sample_weight") if isinstance(X, dict) else None
         return self._on_device(y), None if weight is None else self._on_device(weight)

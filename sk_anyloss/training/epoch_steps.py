@@ -59,7 +59,7 @@ class EpochSteps(BatchSteps):
         return _Converted(self, iterator)
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Tell the callbacks; one that ends the training is no interruption."""
+        """Notify the callbacks; one that ends the training is no interruption."""
         try:
             super().notify(method_name, **cb_kwargs)
         except KeyboardInterrupt:
@@ -89,7 +89,7 @@ class EpochSteps(BatchSteps):
                 raise self._stopped_at(number, batch, good, error) from error
             if whole is not None:
                 Xi, yi = unpack_data(batch)
-                whole.append((step["y_pred"], *self._labels(yi, Xi)))
+                whole.append((step["y_pred"], *self.labels_and_weights(yi, Xi)))
             self.history.record_batch(f"{prefix}_loss", step["loss"].item())
             self.history.record_batch(f"{prefix}_batch_size", len(step["y_pred"]))
             self.notify("on_batch_end", batch=batch, training=training, **step)
@@ -98,7 +98,9 @@ class EpochSteps(BatchSteps):
                     totals[name] = totals.get(name, 0) + step[name]
             if whole is None and "statistics" not in step:
                 Xi, yi = unpack_data(batch)
-                waiting.append((step["y_pred"].detach(), *self._labels(yi, Xi)))
+                waiting.append(
+                    (step["y_pred"].detach(), *self.labels_and_weights(yi, Xi))
+                )
                 if len(waiting) * len(step["y_pred"]) > MAX_WAITING:
                     self._sum_waiting(waiting, totals)
         if training:

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, told of the epochs of a network."""
+"""scikit-learn's callbacks, notified of the epochs of a network."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def epochs_as_tasks(
     data: Mapping[str, Any],
     fitted: Callable[[NeuralNet], dict[str, Any]],
 ) -> Iterator[None]:
-    """Tell the callbacks of an estimator of the epochs of its nets, for one training.
+    """Notify the callbacks of an estimator of the epochs of its nets, in one training.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from sk_anyloss.training.data.batches import (
 )
 from sk_anyloss.training.data.dataset import SizedDataset, SubsetDataset
 from sk_anyloss.training.data.source import Index, Source, as_source, as_tensor
-from sk_anyloss.training.data.sparse import can_fold, is_thin
+from sk_anyloss.training.data.sparse import can_fold, is_very_sparse
 from sk_anyloss.training.data.stacked_batches import Group, StackedBatches
 from sk_anyloss.training.network.mlp import MLP
 
@@ -124,7 +124,7 @@ class Batches:
         if isinstance(data, dict):
             return {key: self._take(value, index) for key, value in data.items()}
         if isinstance(data, Source):
-            keep = self.keep_sparse and data.is_thin
+            keep = self.keep_sparse and data.is_very_sparse
             return data.block(index) if keep else data.dense(index)
         if isinstance(data, Tensor):
             return data[index if isinstance(index, slice) else torch.from_numpy(index)]
@@ -267,7 +267,7 @@ def sample_width(net: AnyLossNet, dataset: SizedDataset) -> int:
     width = math.prod(getattr(X, "shape", ())[1:])
     if type(net.module_) is not MLP:
         return width
-    thin = X.is_thin if isinstance(X, Source) else is_thin(X)
+    thin = X.is_very_sparse if isinstance(X, Source) else is_very_sparse(X)
     if thin and takes_sparse(net):
         width = 1
     start = 1 if net.module_.bin_features is None else 0

@@ -381,7 +381,7 @@ class AnyLossNet(Predictions):
                 epochs -= callback.restore(self)
         if self.warm_up_ is not None and len(self.history) >= self.warm_up_.epochs:
             self.warm_up_ = None  # It was over at the checkpoint.
-        with self._threads():
+        with self.limited_threads():
             try:
                 run_epochs([run], gradients, epochs)
                 self.processes_.barrier()  # The first one has written its files.

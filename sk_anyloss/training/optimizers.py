@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 
@@ -13,8 +12,8 @@ from sk_anyloss._names import spelled, unknown
 __all__ = ["get_optimizer", "optimizer_names"]
 
 # Gradients shrink by orders of magnitude where a steep step saturates. With torch's own
-# betas, Adam remembers the size of earlier ones for a thousand steps and stands still
-# there; a memory of twenty steps more than halves the fits that end with one class.
+# betas, Adam averages their squares over a thousand steps, and its steps become tiny
+# there; an average over twenty more than halves the fits that end with one class.
 _BETAS = (0.9, 0.95)
 
 # Fused: one kernel for all parameters.
@@ -38,8 +37,10 @@ def optimizer_names() -> list[str]:
     return sorted(_REGISTRY)
 
 
-def get_optimizer(optimizer: Any) -> Callable[..., torch.optim.Optimizer]:
-    """Look an optimiser up by name; a class or a function is handed back as it is.
+def get_optimizer(
+    optimizer: str | Callable[..., torch.optim.Optimizer],
+) -> Callable[..., torch.optim.Optimizer]:
+    """Look an optimiser up by name; a class or a function is returned unchanged.
 
     Examples
     --------

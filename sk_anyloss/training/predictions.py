@@ -37,7 +37,7 @@ class Predictions(ClassifierMixin, EpochSteps):
         # Results that stay between chunks would keep their memory from being reused.
         found: np.ndarray | None = None
         stop = 0
-        with self._threads():
+        with self.limited_threads():
             for batch in self.get_iterator(dataset, training=False):
                 part = to_numpy(self.evaluation_step(batch))
                 if found is None:
@@ -69,7 +69,7 @@ class Predictions(ClassifierMixin, EpochSteps):
         """Classes, 0 or 1 by the threshold or 0 to C - 1, or a matrix of labels."""
         logits = self.logits(X)
         self._target_for(logits)
-        return self._decide(logits)
+        return self.decide(logits)
 
     def score(
         self, X: Data, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -80,13 +80,13 @@ class Predictions(ClassifierMixin, EpochSteps):
         target = self._target_for(logits, labels)
         return target.evaluate(self.metric, logits, labels, weight, self.decision)
 
-    def _decide(self, logits: np.ndarray) -> np.ndarray:
+    def decide(self, logits: np.ndarray) -> np.ndarray:
         """Classes, or labels, of logits."""
         is_label = self.target_ is not None and self.target_.name != "multiclass"
         if logits.ndim == 1 or is_label:
             return self.decision.is_positive(logits).astype(int)
         return logits.argmax(axis=1)
 
-    def _threads(self) -> AbstractContextManager[None]:
+    def limited_threads(self) -> AbstractContextManager[None]:
         """One thread for our own small network; all that torch has for any other."""
         return single_thread() if type(self.module_) is MLP else nullcontext()

@@ -2,8 +2,8 @@
 
 Networks as small as these leave a processor idle most of the time: it waits for the
 next operation, not for its result. A stack of networks of one shape goes through every
-operation together, and takes little longer than one of them alone. A task that has no
-like, or whose net has no gradient in closed form, is trained by skorch's own loop.
+operation together, and takes little longer than one of them alone. A task whose shape
+no other one has, or whose net has no gradient in closed form, is trained by itself.
 """
 
 from __future__ import annotations
@@ -349,7 +349,7 @@ def _train_together(groups: list[list[Task]]) -> None:
     """Train the nets of a stack in lockstep."""
     tasks = [task for group in groups for task in group]
     first = tasks[0]
-    feed = StackedBatches(
+    batches = StackedBatches(
         first.source,
         [_group_of(group[0]) for group in groups],
         first.n_batches,
@@ -364,7 +364,7 @@ def _train_together(groups: list[list[Task]]) -> None:
         runs.append(Run(task.net, task.sample.dataset(task.source), held_out))
         task.net.stopped_ = task.net.interrupted_ = False
         task.net.notify("on_train_begin", X=None, y=None)
-    lockstep = Lockstep(runs, feed, first.n_batches, len(groups))
+    lockstep = Lockstep(runs, batches, first.n_batches, len(groups))
     try:
         # The cause is one for all: they have the samples in common.
         with single_thread(), _cause_named(first):

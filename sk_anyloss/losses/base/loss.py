@@ -322,7 +322,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         return self.apply_steps(flat, samples).reshape(logits.shape[:-1])
 
     def apply_steps(
-        self, logits: Tensor, samples: Any, seen: list[Any] | None = None
+        self, logits: Tensor, samples: Any, collected: list[Any] | None = None
     ) -> Tensor:
         """The three steps as one differentiable function.
 
@@ -332,7 +332,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             As :meth:`statistics` takes them.
         samples : ClassWeights
             Labels and weights.
-        seen : list, default=None
+        collected : list, default=None
             The statistics of these samples are appended to it.
 
         Returns
@@ -342,7 +342,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         """
         averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
-            return _LossFunction.apply(logits, self, samples, averaged, seen)
+            return _LossFunction.apply(logits, self, samples, averaged, collected)
 
 
 class _LossFunction(torch.autograd.Function):
@@ -355,11 +355,11 @@ class _LossFunction(torch.autograd.Function):
         loss: Loss,
         samples: ClassWeights,
         averaged: bool,
-        seen: list[Any] | None,
+        collected: list[Any] | None,
     ) -> Tensor:
         S, cache = loss.statistics(logits, samples)
-        if seen is not None:
-            seen.append(S)
+        if collected is not None:
+            collected.append(S)
         S = loss.reduce(S)
         value, grad = loss.value_and_grad(loss.average(S) if averaged else S)
         if ctx.needs_input_grad[0]:

@@ -82,7 +82,8 @@ def not_finite(name: str, counts: Iterable[ArrayLike]) -> ValueError:
     if not np.isfinite(numbers).all():
         return NotFiniteError(
             "The outputs of the network are not finite",
-            "lower the learning rate, and look for huge values in X or in the weights.",
+            "lower the learning rate, and look for huge or missing values in X or in "
+            "the weights.",
         )
     return ValueError(
         f"The metric {name!r} is not finite at (tn, fp, fn, tp) = {numbers}. If it "
@@ -309,7 +310,7 @@ class StackedMetrics:
             result[:, index] = derivatives_of_each(function, table[:, index])
         return result
 
-    def of_rows(self, *counts: np.ndarray) -> np.ndarray:
+    def of_matrices(self, *counts: np.ndarray) -> np.ndarray:
         """Values and derivatives for several matrices of each model.
 
         Parameters

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from torch import Tensor
 
 from sk_anyloss.training.data.batches import stratified_order
-from sk_anyloss.training.data.sparse import is_thin
+from sk_anyloss.training.data.sparse import is_very_sparse
 
 __all__ = [
     "Index",
@@ -42,7 +42,7 @@ class Source(ABC):
     shape: tuple[int, int]
     dtype: np.dtype
     #: Whether a block that is made dense would take far more memory.
-    is_thin: bool = False
+    is_very_sparse: bool = False
     #: Whether samples are not in memory, so that single features are slow to read.
     is_streamed: bool = False
 
@@ -152,7 +152,7 @@ class SparseSource(Source):
     """Samples of a sparse matrix in CSR format."""
 
     def __init__(self, X: csr_array | csr_matrix) -> None:
-        self.X, self.shape, self.is_thin = X, X.shape, is_thin(X)
+        self.X, self.shape, self.is_very_sparse = X, X.shape, is_very_sparse(X)
         self.dtype = X.dtype
         self._by_feature: csr_array | csr_matrix | None = None
 
@@ -174,7 +174,7 @@ class SparseSource(Source):
 
 
 def as_source(X: Matrix | Source) -> Source:
-    """The source of a matrix; a source is handed back.
+    """The source of a matrix; a source is returned unchanged.
 
     Examples
     --------

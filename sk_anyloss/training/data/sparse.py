@@ -15,7 +15,7 @@ __all__ = [
     "SparseStack",
     "can_fold",
     "chunk_samples",
-    "is_thin",
+    "is_very_sparse",
     "sparse_tensor",
 ]
 
@@ -38,7 +38,7 @@ def chunk_samples(numbers: int) -> int:
     return max(1, min(CHUNK_SAMPLES, CHUNK_NUMBERS // max(1, numbers)))
 
 
-def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
+def is_very_sparse(X: Any) -> TypeGuard[csr_array | csr_matrix]:
     """Whether X is so wide and sparse that it should not be made dense.
 
     Below 256 features, or with more than a twentieth of the entries, a product of dense
@@ -48,9 +48,9 @@ def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from sk_anyloss.training.data.sparse import is_thin
-    >>> is_thin(csr_array(np.eye(500))), is_thin(csr_array(np.ones((5, 500))))
-    (True, False)
+    >>> from sk_anyloss.training.data.sparse import is_very_sparse
+    >>> [is_very_sparse(csr_array(X)) for X in (np.eye(500), np.ones((5, 500)))]
+    [True, False]
     """
     if not issparse(X):
         return False
@@ -61,8 +61,9 @@ def is_thin(X: Any) -> TypeGuard[csr_array | csr_matrix]:
 def can_fold(mean: Tensor | None, scale: Tensor | None) -> bool:
     """Whether standardising can be folded into the weights without losing digits.
 
-    The product with the samples and the one with their mean are then taken off each
-    other; of features whose mean is many scales away from 0 little would be left.
+    Folded in, the product with the mean is subtracted from the product with the
+    samples. For a feature whose mean is many scales away from 0, the two are nearly
+    equal, and their difference has few digits.
 
     Examples
     --------

@@ -157,7 +157,7 @@ class StackedBatches:
             self.order = first[self.own]
         on_cpu = torch.device(device or "cpu").type == "cpu"
         folded = self.bin_features is None and can_fold(self.mean, self.scale)
-        self.stays_sparse = folded and on_cpu and self.source.is_thin
+        self.stays_sparse = folded and on_cpu and self.source.is_very_sparse
         held = 0 if self.stays_sparse else d  # Numbers of a sample that are held.
         self.plan = plan_blocks(
             bounds,
@@ -288,25 +288,25 @@ class StackedBatches:
         if self.bin_features is not None:
             X.clamp_(-1, 1)
 
-    def _classes(self, table: Tensor, labels: Tensor, even: bool) -> AnyWeights:
+    def _classes(self, table: Tensor, labels: Tensor, uniform: bool) -> AnyWeights:
         kind = ClassWeights if self.n_labels is None else LabelWeights
-        return kind(table, labels, even, steady=self.weight is None)
+        return kind(table, labels, uniform, fixed=self.weight is None)
 
     def view(self, block: Block, batch: tuple[int, int, bool]) -> Chunk:
         """The samples of a batch, or of a chunk of one, within a block."""
         if self.sparse is not None:  # Of this block: each has one batch.
             _, table, labels = self._within(block.stop)
-            even = batch[2] and self.weight is None
-            return Chunk.of_sparse(self.sparse, self._classes(table, labels, even))
-        start, stop, even = batch
+            uniform = batch[2] and self.weight is None
+            return Chunk.of_sparse(self.sparse, self._classes(table, labels, uniform))
+        start, stop, uniform = batch
         # Blocks without padding share their views; others have shares of their own.
         key = block if block.padding is not None else block.stop, batch
         if key not in self.views:
             X, table, labels = self._within(block.stop)
             X = X[:, start:stop] if len(self.groups) > 1 else X[0, start:stop]
-            even = even and self.weight is None
+            uniform = uniform and self.weight is None
             part = slice(start, stop)
-            classes = self._classes(table[..., part], labels[..., part], even)
+            classes = self._classes(table[..., part], labels[..., part], uniform)
             self.views[key] = Chunk(X, X.mT, classes, stop - start)
         return self.views[key]
 

@@ -31,11 +31,11 @@ def warn_if_constant(net: AnyLossNet, X: Data, y: ArrayLike | None) -> None:
     decisions: set[int] = set()
     labels: set[float] = set()
     is_unit = True
-    with net._threads():
+    with net.limited_threads():
         for batch in net.get_iterator(dataset, training=False):
             logits = to_numpy(net.evaluation_step(batch))
             is_unit &= bool(((logits >= 0) & (logits <= 1)).all())
-            decisions.update(np.unique(net._decide(logits)).tolist())
+            decisions.update(np.unique(net.decide(logits)).tolist())
             labels.update(np.unique(to_numpy(unpack_data(batch)[1])).tolist())
             if len(decisions) > 1:
                 return
@@ -49,15 +49,15 @@ def warn_if_constant(net: AnyLossNet, X: Data, y: ArrayLike | None) -> None:
             )
         warnings.warn(
             f"The model predicts {int(decisions.pop())} for every training sample. "
-            f"{probabilities}Try {_gentler(net)}another learning rate (lr={net.lr}) or "
-            f"more epochs (max_epochs={net.max_epochs}).",
+            f"{probabilities}Try {_suggestions(net)}another learning rate "
+            f"(lr={net.lr}) or more epochs (max_epochs={net.max_epochs}).",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
-def _gentler(net: AnyLossNet) -> str:
-    """What makes the training gentler than it was."""
+def _suggestions(net: AnyLossNet) -> str:
+    """Settings with which the training is less likely to end with one class."""
     if not isinstance(net.criterion_, (AnyLoss, MulticlassAnyLoss)):
         return ""
     start = "" if warm_up_epochs(net) else "a start on cross-entropy (warm_up=0.75), "
@@ -80,6 +80,6 @@ def _decides_for_several(net: AnyLossNet) -> bool:
         return False
     few = [np.flatnonzero(labels == label)[:8] for label in np.unique(labels)]
     index = np.concatenate(few)
-    with net._threads():
+    with net.limited_threads():
         logits = to_numpy(net.evaluation_step((take_part(X, index), y[index])))
-    return len(np.unique(net._decide(logits))) > 1
+    return len(np.unique(net.decide(logits))) > 1

@@ -309,7 +309,7 @@ class Layers:
             self.through_norm(space, chunk.classes.share() * self.fraction)
             self.part_norm_gradient(space.known_norm)
             return
-        even = chunk.classes.even_share
+        even = chunk.classes.uniform_share
         self.through_norm(space, chunk.classes.share() if even is None else even)
 
     def gather_norm_gradient(self, norm: Norm) -> None:

@@ -97,7 +97,7 @@ def activation_names() -> list[str]:
     return sorted(ACTIVATIONS)
 
 
-def check_hidden(hidden: Any) -> tuple[int, ...]:
+def check_hidden(hidden: object) -> tuple[int, ...]:
     """Return the widths of the hidden layers as a tuple, or say what is wrong.
 
     Examples
@@ -185,7 +185,7 @@ class WeightedBatchNorm(nn.Module):
 
 
 class _Linear(nn.Linear):
-    """A linear layer that waits for its weights; torch's own draws them globally."""
+    """A linear layer that does not draw weights from torch's global generator."""
 
     def reset_parameters(self) -> None:
         pass

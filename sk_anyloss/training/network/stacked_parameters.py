@@ -304,6 +304,6 @@ def has_flat_step(optimizer: torch.optim.Optimizer) -> bool:
 
 
 def needs_closure(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step has to be told how to evaluate the loss again, as in LBFGS."""
+    """Whether a step needs a closure that evaluates the loss again, as in LBFGS."""
     parameters = inspect.signature(optimizer.step).parameters.values()
     return any(parameter.default is inspect.Parameter.empty for parameter in parameters)

@@ -102,7 +102,7 @@ class WarmUp:
         if self._is_placed or len(net.history) > 1:  # Or it was, before a checkpoint.
             return
         self._is_placed = True
-        labels, weight = net._labels(y, X)
+        labels, weight = net.labels_and_weights(y, X)
         logits = as_logits(net.infer(X), len(labels))
         n_outputs = logits.shape[1] if logits.dim() == 2 else 1
         target = net.resolve_target(n_outputs, labels)
@@ -127,7 +127,7 @@ class WarmUp:
     def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
         """Remember the logits of the last epoch, from which the threshold is chosen."""
         if len(net.history) == self.epochs and self._n_seen < MAX_SAMPLES:
-            self._seen.append((logits.detach(), *net._labels(y, X)))
+            self._seen.append((logits.detach(), *net.labels_and_weights(y, X)))
             self._n_seen += len(logits)
             self._last_input = X
 

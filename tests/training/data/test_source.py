@@ -56,9 +56,9 @@ def test_the_width_is_what_a_sample_takes_in_memory():
 
 def test_only_a_matrix_with_few_entries_is_thin():
     wide = csr_array(([1.0], ([0], [0])), shape=(100, 10_000))
-    assert as_source(wide).is_thin
-    assert not as_source(csr_array(X)).is_thin
-    assert not as_source(X).is_thin
+    assert as_source(wide).is_very_sparse
+    assert not as_source(csr_array(X)).is_very_sparse
+    assert not as_source(X).is_very_sparse
 
 
 def test_arrays_are_shared_where_torch_can():
