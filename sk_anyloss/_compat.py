@@ -6,6 +6,7 @@ here only where no public one exists, and is optional.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import numbers
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import torch
 
 Method = TypeVar("Method", bound=Callable[..., object])
+Module = TypeVar("Module", bound="torch.nn.Module")
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -49,11 +51,13 @@ __all__ = [
     "begin_callbacks",
     "check_sample_weight",
     "fused_adam",
+    "has_callbacks",
     "is_out_of_memory",
     "mkl_set_num_threads_local",
     "raise_for_unrouted",
     "routing_enabled",
     "set_training",
+    "shallow_copy",
     "shuffled_group_folds",
     "softmax_backward",
     "with_callbacks",
@@ -76,6 +80,59 @@ def begin_callbacks(estimator: object) -> Any:
     """
     begin = getattr(estimator, "_init_callback_context", None)
     return None if begin is None else begin()
+
+
+def has_callbacks(context: object) -> bool:
+    """Whether any scikit-learn callback was given to an estimator.
+
+    Parameters
+    ----------
+    context : sklearn.callback.CallbackContext or None
+        That of its fit, from :func:`begin_callbacks`.
+
+    Returns
+    -------
+    has_callbacks : bool
+        False for None.
+
+    Examples
+    --------
+    >>> from sk_anyloss._compat import has_callbacks
+    >>> has_callbacks(None)
+    False
+    """
+    return bool(getattr(context, "_callbacks", ()))
+
+
+def shallow_copy(module: Module) -> Module:
+    """A copy of a module that shares its submodules, until others are assigned.
+
+    ``copy.copy`` alone shares the dictionary of submodules too, so that an assignment
+    would change both.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Any module.
+
+    Returns
+    -------
+    module : torch.nn.Module
+        The copy.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from sk_anyloss._compat import shallow_copy
+    >>> module = nn.Sequential(nn.Linear(1, 1))
+    >>> copied = shallow_copy(module)
+    >>> copied[0] = nn.Tanh()
+    >>> module[0], copied[0]
+    (Linear(in_features=1, out_features=1, bias=True), Tanh())
+    """
+    copied = copy.copy(module)
+    copied._modules = dict(module._modules)
+    return copied
 
 
 def fused_adam(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
+from sk_anyloss._compat import shallow_copy
 from sk_anyloss.losses.anyloss import AnyLoss, FactorsByThreshold
 from sk_anyloss.losses.base import ClassesLoss, Factors, Loss, Parts
 from sk_anyloss.losses.distributed.processes import ProcessGroup
@@ -85,8 +85,7 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
                 f"loss='hybrid' is averaged over labels by 'macro' only, but metric="
                 f"{average.__name__!r}."
             )
-        inner = copy.copy(self)
-        inner._modules = dict(self._modules)
+        inner = shallow_copy(self)
         loss = self.metric_loss
         inner.metric_loss = AnyLoss(average.metric, loss.step, loss.threshold)
         return OverLabels(inner)
@@ -129,8 +128,7 @@ class Hybrid(Loss[Parts[Tensor], Caches, Gradients]):
 
     @classmethod
     def stack(cls, losses: Sequence[Hybrid], like: Tensor) -> Hybrid:
-        stacked = copy.copy(losses[0])
-        stacked._modules = dict(stacked._modules)  # Not shared with the first loss.
+        stacked = shallow_copy(losses[0])
         metric_losses = [loss.metric_loss for loss in losses]
         stacked.metric_loss = metric_losses[0].stack(metric_losses, like)
         return stacked

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sk_anyloss._compat import softmax_backward
+from sk_anyloss._compat import shallow_copy, softmax_backward
 from sk_anyloss.losses.base import ClassesLoss, MovingAverage
 from sk_anyloss.losses.distributed.processes import ProcessGroup
 from sk_anyloss.losses.multilabel import OverLabels
@@ -223,8 +223,7 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
 
     @classmethod
     def stack(cls, losses: Sequence[OneAgainstRest], like: Tensor) -> OneAgainstRest:
-        stacked = copy.copy(losses[0])
-        stacked._modules = dict(stacked._modules)  # Not shared with the first loss.
+        stacked = shallow_copy(losses[0])
         inner = [loss.loss for loss in losses]
         stacked.loss = inner[0].stack(inner, like)
         return stacked

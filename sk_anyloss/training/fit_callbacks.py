@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator
 from skorch import NeuralNet
 from skorch.callbacks import Callback
 
+from sk_anyloss._compat import has_callbacks
+
 __all__ = ["EpochTasks", "copy_of_net", "epochs_as_tasks"]
 
 NAME = "scikit_learn_callbacks"
@@ -89,7 +91,7 @@ def epochs_as_tasks(
     ------
     None
     """
-    if context is None or not getattr(context, "_callbacks", ()):
+    if not has_callbacks(context):
         yield
         return
     for net in nets:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeGuard
 
 from sk_anyloss.metrics.arithmetic import Array, Metric
 from sk_anyloss.metrics.constraints import AtLeast
@@ -173,7 +173,7 @@ def matrix_metric(
         return metric.of_matrix
     if not isinstance(metric, str):
         if takes_counts(metric):
-            return Average(metric).of_matrix  # type: ignore[arg-type]
+            return Average(metric).of_matrix
         return metric  # type: ignore[return-value]
     if parts := split_constraint(metric):
         goal, constraint = (matrix_metric(part, classes) for part in parts[:2])
@@ -192,7 +192,9 @@ def matrix_metric(
     return found.of_matrix
 
 
-def matrix_metric_name(metric: Any) -> Any:
+def matrix_metric_name(
+    metric: str | Metric | MatrixMetric,
+) -> str | Metric | MatrixMetric:
     """What :func:`matrix_metric` makes of a metric, by name where it has one.
 
     Parameters
@@ -213,10 +215,10 @@ def matrix_metric_name(metric: Any) -> Any:
     ['f1_macro', 'mcc', 'precision_micro']
     """
     if not isinstance(metric, str):
-        if takes_counts(metric) and not isinstance(metric, Average):
-            metric = Average(metric)
-        named = isinstance(metric, Average) and isinstance(metric.metric, str)
-        return metric_name(metric) if named else metric
+        if not takes_counts(metric):
+            return metric
+        average = metric if isinstance(metric, Average) else Average(metric)
+        return metric_name(average) if isinstance(average.metric, str) else average
     if parts := split_constraint(metric):
         goal, constraint = (matrix_metric_name(part) for part in parts[:2])
         return f"{goal}@{constraint}>={parts[2]:g}"
@@ -304,7 +306,7 @@ def is_for_several(metric: str | Metric | MatrixMetric) -> bool:
     return of_labels or needs_matrix(metric)
 
 
-def takes_counts(metric: Metric | MatrixMetric) -> bool:
+def takes_counts(metric: Metric | MatrixMetric) -> TypeGuard[Metric]:
     """Whether a callable is one of the four counts rather than of a matrix.
 
     Examples

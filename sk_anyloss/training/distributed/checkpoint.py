@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from skorch.callbacks import Callback
 
 from sk_anyloss.training.callbacks import StopOnScore
+
+if TYPE_CHECKING:
+    from sk_anyloss.training.net import AnyLossNet
 
 __all__ = ["ResumableCheckpoint"]
 
@@ -62,7 +65,7 @@ class ResumableCheckpoint(Callback):
         self.path = path
         self.every = every
 
-    def restore(self, net: Any) -> int:
+    def restore(self, net: AnyLossNet) -> int:
         """Load the checkpoint, if there is one.
 
         Parameters
@@ -120,18 +123,18 @@ class ResumableCheckpoint(Callback):
             )
         return state
 
-    def on_epoch_end(self, net: Any, **kwargs: object) -> None:
+    def on_epoch_end(self, net: AnyLossNet, **kwargs: object) -> None:
         """Save the epoch."""
         epoch = len(net.history)
         if epoch % self.every == 0:
             self._save(net, is_stopped=False)
 
-    def on_train_end(self, net: Any, **kwargs: object) -> None:
+    def on_train_end(self, net: AnyLossNet, **kwargs: object) -> None:
         """Save what the training ended with."""
         if net.stopped_ and not net.interrupted_:
             self._save(net, is_stopped=True)
 
-    def _save(self, net: Any, is_stopped: bool) -> None:
+    def _save(self, net: AnyLossNet, is_stopped: bool) -> None:
         if net.processes_.rank:
             return
         history = [
@@ -164,5 +167,5 @@ def _learned(callback: StopOnScore) -> dict[str, Any]:
     return {key: value for key, value in vars(callback).items() if key[-1] == "_"}
 
 
-def _stopping(net: Any) -> list[StopOnScore]:
+def _stopping(net: AnyLossNet) -> list[StopOnScore]:
     return [own for _, own in net.callbacks_ if isinstance(own, StopOnScore)]

@@ -15,12 +15,13 @@ from sk_anyloss.metrics import metric_name
 from sk_anyloss.training.iterator import Batches
 
 if TYPE_CHECKING:
+    from sk_anyloss.training.data.dataset import SizedDataset
     from sk_anyloss.training.net import AnyLossNet
 
 __all__ = ["average_buffers", "spread", "start_together", "sum_gradients"]
 
 
-def start_together(net: AnyLossNet, train: Any) -> None:
+def start_together(net: AnyLossNet, train: SizedDataset) -> None:
     """Give all processes the weights and the random numbers of the first one.
 
     An error is raised in all of them if they do not train the same: another metric,
