@@ -35,3 +35,16 @@ def test_a_metric_that_is_not_a_number_is_refused_by_its_name(tune, metric, shap
     y = rng.integers(0, n_classes, 30 if tune is best_offsets else shape)
     with pytest.raises(ValueError, match=r"own_precision.* is not a number \(NaN\)"):
         tune(metric, rng.normal(size=shape), y)
+
+
+def test_infinite_scores_are_thresholded_like_the_largest_and_the_smallest():
+    y = np.array([0, 1, 0, 1])
+    for scores in ([-np.inf, np.inf] * 2, [-np.inf, 2.0, 1.0, np.inf]):
+        z = np.array(scores)
+        threshold, value = best_threshold("f1", z, y)
+        assert value == 1
+        assert ((z > threshold) == y).all()
+        assert np.isfinite(threshold)
+        thresholds, value = best_label_thresholds("f1_micro", z[:, None], y[:, None])
+        assert value == 1
+        assert thresholds == pytest.approx([threshold])

@@ -9,7 +9,11 @@ from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
-from sk_anyloss.metrics.tuning.thresholds import best_threshold, check_values
+from sk_anyloss.metrics.tuning.thresholds import (
+    best_threshold,
+    check_values,
+    clip_infinite,
+)
 
 __all__ = ["best_label_thresholds"]
 
@@ -66,7 +70,7 @@ def best_label_thresholds(
         kept = sample_weight > 0
         log_odds, target = log_odds[kept], target[kept]
         sample_weight = sample_weight[kept]
-    z, y = np.asarray(log_odds, dtype=float), np.asarray(target)
+    z, y = clip_infinite(np.asarray(log_odds, dtype=float)), np.asarray(target)
     varies = [int(q) for q in np.flatnonzero(y.min(axis=0) != y.max(axis=0))]
     alone = np.zeros(z.shape[1])
     for q in varies:

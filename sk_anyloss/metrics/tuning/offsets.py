@@ -123,10 +123,6 @@ def _two_classes(
 
         binary = of_counts
     odds = log_proba[:, 1] - log_proba[:, 0]
-    # Infinite log-odds have no midpoint to others; far away is the same to a metric.
-    finite = odds[np.isfinite(odds)]
-    far = 1 + 2 * np.abs(finite).max(initial=1.0)
-    odds = np.clip(odds, -far, far)
     threshold, value = best_threshold(binary, odds, target, sample_weight)
     return np.array([threshold / 2, -threshold / 2]), value
 

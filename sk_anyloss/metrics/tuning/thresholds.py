@@ -8,7 +8,34 @@ from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 
-__all__ = ["best_threshold", "check_values"]
+__all__ = ["best_threshold", "check_values", "clip_infinite"]
+
+
+def clip_infinite(scores: np.ndarray) -> np.ndarray:
+    """Replace infinite scores by finite ones in the same order.
+
+    Infinite scores have no midpoint to others.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Log-odds.
+
+    Returns
+    -------
+    scores : ndarray
+        Finite ones are unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.tuning.thresholds import clip_infinite
+    >>> clip_infinite(np.array([-np.inf, 3.0, np.inf]))
+    array([-7.,  3.,  7.])
+    """
+    finite = scores[np.isfinite(scores)]
+    far = 1 + 2 * np.abs(finite).max(initial=1.0)
+    return np.clip(scores, -far, far)
 
 
 def check_values(metric: object, values: np.ndarray) -> np.ndarray:
@@ -84,6 +111,7 @@ def best_threshold(
     if sample_weight is not None:  # Samples of weight 0 count as absent.
         kept = sample_weight > 0
         logits, target, sample_weight = logits[kept], target[kept], sample_weight[kept]
+    logits = clip_infinite(logits)
     # From the threshold above all logits to the one below all of them.
     counts = counts_at_every_score(logits, target, sample_weight)
     tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
