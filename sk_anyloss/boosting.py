@@ -168,6 +168,8 @@ class MetricBoostingClassifier(DecidesByLogOdds, MetaEstimatorMixin, BaseEstimat
         Fitted on all trees, for labels 0 and 1.
     n_features_in_ : int
         Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names; only if X has names that are all strings.
 
     Notes
     -----
@@ -258,6 +260,10 @@ class MetricBoostingClassifier(DecidesByLogOdds, MetaEstimatorMixin, BaseEstimat
         self.classes_, self.pos_label_ = labels.classes, labels.pos_label
         self.decision_ = Decision()
         self.n_features_in_ = int(model.n_features_in_)
+        self.__dict__.pop("feature_names_in_", None)
+        names = getattr(model, "feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
         return self
 
     def _objective(self) -> MetricObjective:

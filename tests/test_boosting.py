@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.base import clone
@@ -108,6 +109,13 @@ def test_labels_of_any_kind_and_a_positive_one():
 def test_missing_values_are_left_to_the_trees():
     holes = np.where(np.arange(X.size).reshape(X.shape) % 7, X, np.nan)
     assert MetricBoostingClassifier(trees()).fit(holes, Y).score(holes, Y) > 0.5
+
+
+def test_names_of_features_are_kept_until_the_next_fit():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = MetricBoostingClassifier(trees()).fit(frame, Y)
+    assert list(model.feature_names_in_) == list("abcdef")
+    assert not hasattr(model.fit(X, Y), "feature_names_in_")
 
 
 def test_it_is_a_candidate_of_the_search_that_decides_at_a_half():
