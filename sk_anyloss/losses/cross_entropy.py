@@ -41,7 +41,9 @@ class CrossEntropy(ClassesLoss[Tensor, Cache, Tensor]):
 
     def statistics(self, logits: Tensor, samples: ClassWeights) -> tuple[Tensor, Cache]:
         table = samples.table_of(logits.size(0))
-        log_p = torch.log_softmax(logits, dim=1)
+        # Finite where a class is impossible, so that its weight of 0 makes it 0.
+        least = torch.finfo(logits.dtype).min
+        log_p = torch.log_softmax(logits, dim=1).clamp_(min=least)
         loss = self.summed_loss(log_p, table)
         return torch.stack((loss, table.sum(-1))), (log_p, table)
 

@@ -261,6 +261,7 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
         self.loss.moving_average = average
 
     def reset(self) -> None:
+        super().reset()
         self.loss.reset()
 
     def backward(

@@ -167,6 +167,22 @@ def grouped(data):
 
 
 @every_loss
+def test_a_class_with_an_infinite_logit_is_one_that_is_impossible(name):
+    loss, _ = LOSSES[name]
+    z = torch.from_numpy(np.random.default_rng(0).normal(size=(N, C)))
+    y = torch.arange(N) % (C - 1)
+    z[:, -1] = -torch.inf
+    z.requires_grad_()
+    low = z.detach().clone()
+    low[:, -1] = -1e6
+    low.requires_grad_()
+    torch.testing.assert_close(loss(z, y), loss(low, y))
+    torch.testing.assert_close(
+        torch.autograd.grad(loss(z, y), z), torch.autograd.grad(loss(low, y), low)
+    )
+
+
+@every_loss
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_degenerate_batches_are_finite(name, dtype):
     loss, _ = LOSSES[name]
