@@ -153,6 +153,8 @@ def _mistakes(rank, size):
         messages.append(str(error.value))
     loss = AnyLoss("f1")
     loss(z[:, 0], y)
+    of_classes = AnyLoss("f1", "linear").for_target("multiclass")
+    of_classes(z, y)
     dist.barrier()
     dist.destroy_process_group()
     with pytest.raises(RuntimeError, match=r"was destroyed.*process_group=None"):
@@ -160,6 +162,8 @@ def _mistakes(rank, size):
     loss.process_group = None
     loss(z[:, 0], y)
     AnyLoss("f1")(z[:, 0], y)  # A new one knows of no group.
+    of_classes.reset()  # Nor does one in a new training.
+    of_classes(z, y)
     return messages
 
 
