@@ -79,7 +79,7 @@ class AmplifiedMetric(NamedTuple):
         L: float,
         threshold: float,
     ) -> AmplifiedMetric:
-        """Make it, with the offsets."""
+        """Make it, with the offsets computed."""
         offset = torch.tensor(-L * threshold, dtype=torch.float64)
         offsets = offset, offset.float()
         return cls(metric, value_and_derivatives, name, L, threshold, offsets)

@@ -222,7 +222,7 @@ class BatchSteps(NeuralNet):
         return self.closed_form_
 
     def release(self) -> None:
-        """Give the module memory of its own again."""
+        """Copy the module's parameters out of the memory of the closed form."""
         if self.closed_form_ is not None:
             self.closed_form_.release()
             self.closed_form_ = None
@@ -388,7 +388,7 @@ class BatchSteps(NeuralNet):
 
 
 def check_finite(loss: Tensor) -> None:
-    """Stop before a step that would spoil the weights."""
+    """Raise an error before a step that would make the weights NaN."""
     if not math.isfinite(loss.item()):
         raise NotFiniteError(f"The loss of a batch became {loss.item()}")
 

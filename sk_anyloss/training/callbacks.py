@@ -150,7 +150,7 @@ class StopOnScore(Callback):
         self.tol = tol
 
     def on_train_begin(self, net: NeuralNet, **kwargs: object) -> None:
-        """Forget an earlier training."""
+        """Discard what was found in an earlier training."""
         self.best_score_, self.best_loss_ = -np.inf, np.inf
         self.best_epoch_: int | None = None
         self.best_weights_: dict[str, Tensor] | None = None

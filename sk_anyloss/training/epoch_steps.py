@@ -131,7 +131,7 @@ class EpochSteps(BatchSteps):
         waiting: list[tuple[Tensor, Tensor, Tensor | None]],
         totals: dict[str, Any],
     ) -> None:
-        """Sum the statistics of some batches together, and forget these."""
+        """Sum the statistics of the waiting batches at once, and drop the batches."""
         logits, y, weight = _joined(waiting)
         S = self._statistics(logits, y, {"sample_weight": weight})
         totals["statistics"] = totals.get("statistics", 0) + S

@@ -109,7 +109,7 @@ class Gradients(Protocol):
         """Take a step for every batch, and record the training loss of each net."""
 
     def release(self) -> None:
-        """Give modules and optimisers memory of their own again."""
+        """Copy parameters and optimiser states out of the memory that they share."""
 
 
 def run_epochs(runs: Sequence[Run], gradients: Gradients, epochs: int) -> None:
@@ -199,7 +199,7 @@ class Lockstep:
         return self.closed_form.flat.is_adopted()
 
     def release(self) -> None:
-        """Give modules and optimisers memory of their own again."""
+        """Copy parameters and optimiser states out of the memory that they share."""
         self.closed_form.release()
         self.stepper.release()
 
@@ -238,7 +238,7 @@ class StepByStep:
         self.lockstep.train_epoch()
 
     def release(self) -> None:
-        """Give module and optimiser memory of their own again."""
+        """Copy parameters and optimiser state out of the memory that they share."""
         if self.lockstep is not None:
             self.lockstep.release()
             self.lockstep = None

@@ -1,4 +1,4 @@
-"""One thread for the arithmetic of a fit, without a change that others would see."""
+"""Limit a fit to one thread, without a change for other Python threads."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def _shared_callbacks(tasks: Sequence[Task]) -> set[int]:
 
 @contextmanager
 def _cause_named(task: Task) -> Iterator[None]:
-    """Say why a training did not stay finite, as far as the data tell."""
+    """Name the likely cause of a training that diverges."""
     try:
         yield
     except NotFiniteError as error:
@@ -323,7 +323,7 @@ def _stacks(tasks: list[Task]) -> list[list[list[Task]]]:
 
 
 def _by_kind(group: list[Task]) -> list[Task]:
-    """Tasks with one kind of loss behind each other."""
+    """The tasks in an order in which those with the same kind of loss are together."""
     kinds = [task.criterion.kind for task in group]
     order = sorted(range(len(group)), key=lambda i: kinds.index(kinds[i]))
     return [group[i] for i in order]

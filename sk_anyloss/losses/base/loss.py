@@ -65,7 +65,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         self.set_processes(Processes(group, self.processes.gradients))
 
     def set_processes(self, processes: Processes) -> None:
-        """Sum over other processes from now on, as the owner of a training says."""
+        """Sum over these processes from now on."""
         self.processes = processes
         for form in self._forms.values():
             form.set_processes(processes)

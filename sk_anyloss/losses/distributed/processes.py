@@ -98,7 +98,7 @@ class Processes:
         return None if isinstance(self.group, str) else self.group
 
     def _members(self) -> dist.ProcessGroup:
-        """The group, once there is one; asking it takes less than asking torch."""
+        """The group, once there is one. Asking it is faster than asking torch."""
         group = self._group or dist.group.WORLD
         assert group is not None
         return group
@@ -215,7 +215,7 @@ class Processes:
             dist.barrier(group=self._group)
 
     def reset(self) -> None:
-        """Start anew, as a loss does that goes into a new training."""
+        """Check anew whether all processes have the same, before a new training."""
         self._agreed.clear()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Processes:

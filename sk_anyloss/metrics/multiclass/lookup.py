@@ -180,7 +180,7 @@ def matrix_metric(
         return MatrixAtLeast(goal, constraint, parts[2])
     if match := _OF_CLASS.fullmatch(metric):
         _check_binary(match[1], metric)
-        return OfClass(match[1], _place(match[2], classes, metric))
+        return OfClass(match[1], _position(match[2], classes, metric))
     name = registered_spelling(metric)
     name = next((n for n in _MATRIX_METRICS if n == name.lower()), name)
     if name in _MATRIX_METRICS:
@@ -371,8 +371,8 @@ def _check_binary(name: str, metric: str) -> None:
         )
 
 
-def _place(label: str, classes: Sequence[object], metric: str) -> int:
-    """Place of a class that is written in a name."""
+def _position(label: str, classes: Sequence[object], metric: str) -> int:
+    """Position of the class that a metric's name contains."""
     texts = [str(known) for known in classes]
     if label.strip("'\"") in texts:
         return texts.index(label.strip("'\""))

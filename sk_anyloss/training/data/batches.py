@@ -1,4 +1,4 @@
-"""Chunk of a batch: how many, in which order, and as they enter the network."""
+"""Batches: their sizes, the order of samples, and the form in which they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels and weights of samples, as :class:`sk_anyloss.AnyLossNet` is given them."""
+"""Validation of labels and weights for :class:`sk_anyloss.AnyLossNet`."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class ResumableCheckpoint(Callback):
             self._save(net, is_stopped=False)
 
     def on_train_end(self, net: AnyLossNet, **kwargs: object) -> None:
-        """Save what the training ended with."""
+        """Save the state of a training that was stopped early."""
         if net.stopped_ and not net.interrupted_:
             self._save(net, is_stopped=True)
 

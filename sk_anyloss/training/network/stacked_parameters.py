@@ -71,7 +71,7 @@ class FlatModules:
         return views
 
     def spread(self, numbers: Sequence[float]) -> Tensor:
-        """A number for each module as a vector of one for each of its parameters."""
+        """Repeat one number per module for each of its parameters."""
         column = self.values.new_tensor(numbers)
         flat = torch.empty_like(self.values)
         for view in self.split(flat).values():
@@ -96,7 +96,7 @@ class FlatModules:
         return all(p.data_ptr() == at and p.requires_grad for p, at in self._adopted)
 
     def release(self) -> None:
-        """Give the modules tensors of their own again."""
+        """Replace the views by copies, which belong to the modules alone."""
         for k, parameters in enumerate(self.sources):
             for parameter in parameters.values():
                 parameter.data, parameter.grad = parameter.data.clone(), None
@@ -106,7 +106,7 @@ class FlatModules:
 
 
 class _TorchStep:
-    """A step of whatever optimiser it is, by itself."""
+    """The step of a single torch optimiser of any type."""
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
         (self.optimizer,) = optimizers
@@ -118,7 +118,7 @@ class _TorchStep:
         self.optimizer.step()
 
     def release(self) -> None:
-        """Nothing was taken."""
+        """There is nothing to give back."""
 
 
 class _FlatStep:
@@ -173,7 +173,7 @@ class _FlatStep:
             self.flat.values.addcmul_(direction, self.rate, value=factor)
 
     def release(self) -> None:
-        """Give the optimisers tensors of their own again."""
+        """Replace the views by copies, which belong to the optimisers alone."""
         for optimizer, parameter, _ in self.held:
             state = optimizer.state[parameter]
             state.update({part: tensor.clone() for part, tensor in state.items()})

@@ -32,12 +32,12 @@ __all__ = ["choose_L", "metric_rate", "warm_up_epochs"]
 #: Fraction of the epochs on cross-entropy, by ``warm_up='auto'``.
 WARM_UP = 0.75
 
-#: By what the learning rate is multiplied after them, by ``metric_lr='auto'``.
+#: Factor of the learning rate after them, by ``metric_lr='auto'``.
 METRIC_RATE = 0.1
 
 
 def warm_up_epochs(net: AnyLossNet) -> int:
-    """How many epochs ``warm_up`` means."""
+    """Number of epochs on cross-entropy, from the parameter ``warm_up``."""
     fraction = net.warm_up
     if isinstance(fraction, str) and fraction == "auto":
         is_default = net.criterion is AnyLoss and type(net.module_) is not MLP
@@ -59,7 +59,7 @@ def warm_up_epochs(net: AnyLossNet) -> int:
 
 
 def metric_rate(net: AnyLossNet) -> float:
-    """By what the learning rate is multiplied after the start on cross-entropy."""
+    """Factor of the learning rate after the start on cross-entropy."""
     rate = net.metric_lr
     if isinstance(rate, str) and rate == "auto":
         is_set = any(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WarmUp"]
 
-#: From how many samples of its last epoch the threshold is chosen, at most.
+#: The threshold is chosen from at most so many samples of the last epoch.
 MAX_SAMPLES = 20_000
 
 #: Samples of a batch that show what a bias does.
@@ -125,7 +125,7 @@ class WarmUp:
         self._shift(net, shift, X)
 
     def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
-        """Remember the logits of the last epoch, from which the threshold is chosen."""
+        """Keep the logits of the last epoch, from which the threshold is chosen."""
         if len(net.history) == self.epochs and self._n_seen < MAX_SAMPLES:
             self._seen.append((logits.detach(), *net.labels_and_weights(y, X)))
             self._n_seen += len(logits)
@@ -167,7 +167,7 @@ class WarmUp:
 
 
 def _first_samples(seen: list[list[Any]]) -> list[Any]:
-    """The batches that one process would have remembered, from the parts of several."""
+    """The batches that a single process would have kept, from those of several."""
     found: list[Any] = []
     n = 0
     for parts in zip(*seen, strict=False):
