@@ -1,8 +1,9 @@
 """Gradient boosting trained on the metric, by LightGBM or XGBoost.
 
-Both libraries take an objective of one's own: a function that gives the gradient and
-the Hessian of the loss by the raw score of each sample, of which the next tree is made.
-They are called through their public interfaces alone, and imported by their user.
+Both libraries take a custom objective: a function that gives the gradient and the
+Hessian of the loss with respect to the raw score of each sample, to which the next tree
+is fitted. They are called through their public interfaces alone, and imported by their
+user.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class MetricObjective:
         y_pred: np.ndarray,
         sample_weight: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and Hessian by the raw scores.
+        """Gradient and Hessian with respect to the raw scores.
 
         Parameters
         ----------

@@ -178,7 +178,7 @@ class MulticlassFocal(CrossEntropy):
     ) -> None:
         log_p, table = cache
         p, p_not = log_p.exp(), self._not_p(log_p)
-        # Minus the derivative by log q; 0 where a class is not the true one.
+        # Minus the derivative with respect to log q; 0 for all but the true class.
         by_log_q = p_not**self.gamma
         if self.gamma:
             by_log_q = by_log_q - self.gamma * p_not ** (self.gamma - 1) * p * log_p

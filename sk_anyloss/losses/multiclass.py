@@ -136,7 +136,7 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         return torch.bmm(samples.table_of(h.size(0)), h.mT), (p, h)
 
     def value_and_grad(self, S: Tensor) -> tuple[np.ndarray, Tensor]:
-        """Losses of shape (K,), and their gradients by the matrices."""
+        """Losses of shape (K,), and their gradients with respect to the matrices."""
         M = S.to("cpu", torch.float64).numpy()
         value, G = self._function(M.shape[-1])(M)
         if not math.isfinite(value.sum()):
@@ -152,7 +152,7 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
     def backward(
         self, cache: Decided, grad: Tensor, samples: ClassWeights, out: Tensor
     ) -> None:
-        """Write the gradient by the logits, of the shape of these, into a tensor."""
+        """Write the gradient with respect to the logits, in their shape."""
         p, h = cache
         grad = grad if isinstance(self.step, Identity) else grad * self.scale
         by_h = torch.bmm(grad.mT, samples.table_of(h.size(0)))  # -w_i G[y_i], scaled
@@ -289,7 +289,7 @@ def _through_softmax(
     out: Tensor | None = None,
     restore: bool = True,
 ) -> Tensor:
-    """Gradient by the input of a softmax over axis 1, from the one by its output.
+    """Gradient with respect to the input of a softmax over axis 1, from its output's.
 
     ``a = s (g - <s, g>)``, whose entries sum to 0. Where one output rounds to 1, its
     own entry is lost to rounding; subtracting the sum of all entries restores it.

@@ -117,7 +117,7 @@ class MixedLosses:
         return Parts(loss.average(part) for (_, loss), part in pairs)
 
     def value_and_grad(self, S: Parts[Any]) -> tuple[np.ndarray, list[Any]]:
-        """Losses of shape (K,), and the gradients by the statistics of each kind."""
+        """Losses of shape (K,), and the gradients of each kind."""
         losses = np.empty((self.groups, self.models))
         grads = []
         for (models, loss), part in zip(self.parts, S, strict=True):
@@ -132,7 +132,7 @@ class MixedLosses:
     def backward(
         self, caches: list[Any], grads: list[Any], samples: ClassWeights, out: Tensor
     ) -> None:
-        """Write the gradients by the logits, (K, n), into a tensor."""
+        """Write the gradients with respect to the logits, (K, n), into a tensor."""
         grouped, shape = self._by_group(out), out.shape[1:]
         found = zip(self.parts, caches, grads, strict=True)
         for (models, loss), cache, grad in found:

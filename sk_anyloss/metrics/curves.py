@@ -48,7 +48,7 @@ class Curve:
     def value_and_derivatives(
         self, tn: np.ndarray, fp: np.ndarray, fn: np.ndarray, tp: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Area, and its derivatives by the decisions at each threshold.
+        """Area, and its derivatives with respect to the decisions at each threshold.
 
         Parameters
         ----------
@@ -60,8 +60,8 @@ class Curve:
         value : ndarray of shape (...)
             The area.
         positives, negatives : ndarray of shape (..., m)
-            Its derivatives by the decisions on positives (FN becomes TP) and on
-            negatives (TN becomes FP).
+            Its derivatives with respect to the decisions on positives (FN becomes TP)
+            and on negatives (TN becomes FP).
         """
         raise NotImplementedError
 

@@ -5,8 +5,10 @@ samples comes before and after a computation with a handful of numbers:
 
 1. ``statistics(logits, samples) -> S, cache``: the statistics of a batch, additive over
    samples, and what the last step needs of each sample;
-2. ``value_and_grad(S) -> loss, grad``: the loss, and its gradient by the statistics;
-3. ``backward(cache, grad, samples, out)``: from there to the gradient by the logits.
+2. ``value_and_grad(S) -> loss, grad``: the loss, and its gradient with respect to the
+   statistics;
+3. ``backward(cache, grad, samples, out)``: from there to the gradient with respect to
+   the logits.
 
 Between the first two, :meth:`Loss.reduce` adds the statistics of other processes, and
 :meth:`Loss.average` those of earlier batches. The torch criterion wraps these steps in

@@ -29,7 +29,8 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
     """Base class of the losses: three pure steps, and a torch criterion made of them.
 
     A subclass defines ``statistics`` and ``value_and_grad``, and ``backward`` unless
-    its gradient by a logit is the cached derivative times a factor for each class.
+    its gradient with respect to a logit is the cached derivative times a factor for
+    each class.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         raise NotImplementedError
 
     def value_and_grad(self, S: Statistics) -> tuple[FloatOrArray, Gradient]:
-        """The loss as a function of the statistics, and its gradient by them.
+        """The loss as a function of the statistics, and its gradient.
 
         Parameters
         ----------
@@ -107,7 +108,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         raise NotImplementedError
 
     def backward(self, cache: Cache, grad: Gradient, samples: Any, out: Tensor) -> None:
-        """Write the gradient of the loss by the logits into a tensor.
+        """Write the gradient with respect to the logits into a tensor.
 
         Parameters
         ----------

@@ -41,11 +41,13 @@ Statistics = TypeVar("Statistics", bound=Tensor | Parts)
 AnyStatistics: TypeAlias = Tensor | Parts[Any]
 
 #: What ``backward`` needs of each sample of a batch: for most losses a tensor of shape
-#: (K, n), the derivative by the logit. The bound lets the default ``backward`` use it.
+#: (K, n), the derivative with respect to the logit. The bound lets the default
+#: ``backward`` use it.
 Cache = TypeVar("Cache", bound=Any)
 
-#: Gradient of the loss by the statistics, in the form that ``backward`` takes: for most
-#: losses the two :data:`Factors`. The bound lets the default ``backward`` use it.
+#: Gradient of the loss with respect to the statistics, in the form that ``backward``
+#: takes: for most losses the two :data:`Factors`. The bound lets the default
+#: ``backward`` use it.
 Gradient = TypeVar("Gradient", bound=Any)
 
 #: Factors of the negatives and of the positives in the gradient of a loss: floats for

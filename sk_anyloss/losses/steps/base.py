@@ -67,7 +67,7 @@ class Step:
     def decide(
         self, logit: Tensor, threshold: Threshold = 0.5
     ) -> tuple[Tensor, Tensor]:
-        """Decisions on logits, and their derivatives by the logits.
+        """Decisions on logits, and their derivatives with respect to the logits.
 
         No difference of nearly equal numbers is formed, so that nothing is lost to
         rounding: with p = sigmoid(z), ``dh/dz = H'(p) p (1 - p)`` and

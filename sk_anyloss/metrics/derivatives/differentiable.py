@@ -230,9 +230,9 @@ def differentiate(metric: str | Metric) -> ValueAndDerivatives:
     Returns
     -------
     value_and_derivatives : callable
-        ``g(tn, fp, fn, tp) -> value, positives, negatives``, with derivatives by the
-        decisions on positives and on negatives: in closed form, or by autograd for
-        functions that take tensors only.
+        ``g(tn, fp, fn, tp) -> value, positives, negatives``, the last two being the
+        derivatives with respect to the decisions on positives and on negatives: in
+        closed form, or by autograd for functions that take tensors only.
 
     Examples
     --------
@@ -321,7 +321,8 @@ class StackedMetrics:
         Returns
         -------
         found : ndarray of shape (3, K, n)
-            Values, and derivatives by the decisions on positives and on negatives.
+            Values, and derivatives with respect to the decisions on positives and on
+            negatives.
         """
         table = np.stack(counts)
         if len(self.functions) == 1:
@@ -350,7 +351,8 @@ def derivatives_of_each(
     Returns
     -------
     found : ndarray of shape (3, n)
-        Values, and derivatives by the decisions on positives and on negatives.
+        Values, and derivatives with respect to the decisions on positives and on
+        negatives.
     """
     tn, fp, fn, tp = counts
     result = np.empty((3, len(tn)))

@@ -27,7 +27,8 @@ class Dual:
     value : float or ndarray
         The number.
     positives, negatives : float or ndarray
-        Its derivatives by the decisions on the positives and on the negatives.
+        Its derivatives with respect to the decisions on the positives and on the
+        negatives.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def value_and_derivatives(
 def value_and_derivatives(
     metric: Metric, tn: Any, fp: Any, fn: Any, tp: Any
 ) -> tuple[Any, Any, Any]:
-    """A metric, and its derivatives by the decisions on positives and on negatives.
+    """A metric and its derivatives, for decisions on positives and on negatives.
 
     Parameters
     ----------
@@ -148,7 +149,8 @@ def value_and_derivatives(
     value : float or ndarray
         The metric.
     positives, negatives : float or ndarray
-        ``f_TP - f_FN`` and ``f_FP - f_TN``, with ``f_X`` the derivative by a count.
+        ``f_TP - f_FN`` and ``f_FP - f_TN``, where ``f_X`` is the derivative with
+        respect to the count X.
 
     Examples
     --------

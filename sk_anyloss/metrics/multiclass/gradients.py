@@ -1,6 +1,6 @@
 """Values of metrics of C x C matrices, with gradients for training on them.
 
-A gradient G by the entries of M is meant for decisions whose rows sum to 1. A constant
+A gradient G with respect to M is meant for decisions whose rows sum to 1. A constant
 that is added to a row of G changes nothing then, so G is given up to such constants.
 """
 
@@ -45,7 +45,7 @@ ValueAndGrad: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 def matrix_value_and_grad(
     metric: MatrixMetric, M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A metric of K confusion matrices and its gradients by their entries.
+    """A metric of K confusion matrices and its gradients with respect to their entries.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class SparseStack:
         return out.add_(bias)
 
     def gradient(self, g: Tensor) -> Tensor:
-        """Gradient by the weights, (G, m, d), from the one by the products."""
+        """Gradient of the weights, of shape (G, m, d), from that of the products."""
         gs = g.view(len(self.matrices), -1, g.shape[-1])
         parts = [
             torch.from_numpy(_times(matrix.T, part.numpy()))

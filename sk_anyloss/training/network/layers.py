@@ -265,7 +265,7 @@ class Layers:
         norm_gradient: AtNorm,
         accumulate: bool = False,
     ) -> None:
-        """Gradients from those by the logits; ``accumulate`` adds to what is there."""
+        """Gradients from those of the logits; ``accumulate`` adds to what is there."""
         for i in range(len(spaces) - 1, -1, -1):
             space, layer = spaces[i], spaces[i].layer
             if space.norm is not None and norm_gradient(space, chunk):
@@ -302,7 +302,7 @@ class Layers:
                     below.g.mul_(below.scratch)
 
     def norm_gradient(self, space: Workspace, chunk: Chunk) -> None:
-        """Gradients of the parameters and by the input of a norm."""
+        """Gradients of the parameters and of the input of a norm."""
         self.sum_norm_gradient(space, accumulate=False)
         if self.processes is not None and self.fraction is not None:
             self.gather_norm_gradient(space.known_norm)
@@ -339,7 +339,7 @@ class Layers:
             torch.sum(g, -1, keepdim=True, out=norm.beta_grad)
 
     def through_norm(self, space: Workspace, share: Tensor | float) -> None:
-        """From the gradient by the output of a norm to the one by its input.
+        """From the gradient of the output of a norm to that of its input.
 
         ``share`` is the fraction of each sample in the weight of its group.
         """
