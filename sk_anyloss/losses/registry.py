@@ -116,6 +116,7 @@ def _binary_loss(
         if loss.func not in (AnyLoss, Hybrid):
             goal = {}
         return loss(**{k: v for k, v in goal.items() if k not in loss.keywords})
+    loss = spelled(loss, _LOSSES)
     if loss is AnyLoss:
         return AnyLoss(metric, step, threshold)
     if loss in _LOSSES.values():

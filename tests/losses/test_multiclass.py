@@ -8,6 +8,7 @@ from sk_anyloss.losses.stacked import stack_losses
 from sk_anyloss.losses.steps import Identity, Linear, LogitSigmoid, Sigmoid, get_step
 from sk_anyloss.metrics import CostMatrix, matrix_metric
 from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.multiclass.gradients import matrix_value_and_grad
 from sk_anyloss.metrics.multilabel import label_metric
 
 N = 40
@@ -204,6 +205,33 @@ def test_a_factor_on_all_weights_changes_nothing(metric, L):
     for factor in (1e-30, 1e30):
         (found,) = torch.autograd.grad(loss(logits, y, factor * weight), logits)
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        lambda M: M.trace() / M.sum(),
+        lambda M: M.diagonal().sum(-1) / M.sum((-2, -1)),  # Also gives numbers for K.
+        lambda M: M.diagonal(0, -2, -1).sum(-1) / M.sum((-2, -1)),
+    ],
+    ids=["refuses stacks", "wrong of stacks", "takes stacks"],
+)
+def test_a_function_of_a_matrix_is_trained_on_alone_and_in_stacks(metric):
+    logits, y, weight = samples(3)
+    expected = MulticlassAnyLoss("accuracy")(logits, y, weight)
+    found = MulticlassAnyLoss(metric)(logits, y, weight)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, logits), torch.autograd.grad(expected, logits)
+    )
+    M = np.random.default_rng(0).uniform(1, 5, (3, 3, 3))
+    accuracy = matrix_metric("accuracy", range(3))
+    (value, G), (other, other_G) = (
+        matrix_value_and_grad(function, M) for function in (metric, accuracy)
+    )
+    np.testing.assert_allclose(value, other, rtol=1e-12)
+    centred, other_centred = (g - g.mean(-1, keepdims=True) for g in (G, other_G))
+    np.testing.assert_allclose(centred, other_centred, rtol=1e-9, atol=1e-12)
 
 
 def test_a_metric_with_branches_is_trained_on():

@@ -14,6 +14,12 @@ def test_a_name_and_its_class_make_the_same_loss(name):
     assert repr(get_loss(type(by_name), metric, "linear", 0.3)) == repr(by_name)
 
 
+@pytest.mark.parametrize("name", loss_names())
+def test_names_are_found_in_upper_and_lower_case(name):
+    metric = "average_precision" if name == "pairs" else "f2"
+    assert repr(get_loss(name.upper(), metric)) == repr(get_loss(name, metric))
+
+
 def test_an_instance_is_returned_unchanged():
     for criterion in (BCE(), nn.BCEWithLogitsLoss()):
         assert get_loss(criterion) is criterion

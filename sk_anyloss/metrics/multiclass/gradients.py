@@ -22,7 +22,7 @@ from sk_anyloss.metrics.derivatives.differentiable import (
     has_closed_form,
 )
 from sk_anyloss.metrics.multiclass.averages import Average
-from sk_anyloss.metrics.multiclass.lookup import OfClass
+from sk_anyloss.metrics.multiclass.lookup import MatrixAtLeast, OfClass
 from sk_anyloss.metrics.multiclass.matrix import (
     CohenKappa,
     CostMatrix,
@@ -37,6 +37,9 @@ from sk_anyloss.metrics.multiclass.matrix import (
 from sk_anyloss.metrics.registry import get_metric
 
 __all__ = ["differentiate_matrix", "matrix_value_and_grad"]
+
+#: Metrics of this package, which take any number of matrices.
+_OF_STACKS = (Average, MatrixAtLeast, OfClass)
 
 #: From matrices of shape (K, C, C) to K values and K gradients.
 ValueAndGrad: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -126,9 +129,19 @@ def _value_and_grad_by_autograd(
 
 def _call(metric: MatrixMetric, matrices: Tensor) -> Tensor:
     """One value for each matrix, also of a function that takes one at a time."""
-    values = metric(matrices)
-    if isinstance(values, Tensor) and values.shape == matrices.shape[:1]:
-        return values
+    if isinstance(getattr(metric, "__self__", metric), _OF_STACKS):
+        return metric(matrices)
+    if len(matrices) > 1:
+        try:
+            values = metric(matrices)
+            ends = [float(metric(matrices[i].detach())) for i in (0, -1)]
+            # A function of one matrix can give numbers for a stack of them as well.
+            if values.shape == matrices.shape[:1] and np.allclose(
+                values.detach()[[0, -1]], ends
+            ):
+                return values
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+            pass
     each = [metric(matrix) for matrix in matrices]
     return torch.stack([matrices.new_zeros(()) + value for value in each])
 

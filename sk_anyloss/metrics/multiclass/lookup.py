@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from sk_anyloss.metrics.arithmetic import Array, Metric
+from sk_anyloss.metrics.arithmetic import Array, Metric, values_of
 from sk_anyloss.metrics.constraints import AtLeast
 from sk_anyloss.metrics.multiclass.averages import Average, one_against_rest
 from sk_anyloss.metrics.multiclass.matrix import (
@@ -83,8 +83,8 @@ class OfClass:
     index: int
 
     def __call__(self, M: Array) -> Array:
-        counts = one_against_rest(M)
-        return get_metric(self.metric)(*(count[..., self.index] for count in counts))
+        counts = (count[..., self.index] for count in one_against_rest(M))
+        return values_of(get_metric(self.metric), *counts)
 
 
 @dataclass(frozen=True)
@@ -373,9 +373,13 @@ def _check_binary(name: str, metric: str) -> None:
 
 def _position(label: str, classes: Sequence[object], metric: str) -> int:
     """Position of the class that a metric's name contains."""
-    texts = [str(known) for known in classes]
-    if label.strip("'\"") in texts:
-        return texts.index(label.strip("'\""))
+    texts, text = [str(known) for known in classes], label.strip("'\"")
+    if text in texts:
+        return texts.index(text)
+    try:  # 2 is also 2.0.
+        return list(classes).index(float(text))
+    except ValueError:
+        pass
     raise ValueError(
         f"metric={metric!r} names the class {label!r}, but the classes are "
         f"{', '.join(texts[:20])}."

@@ -33,6 +33,13 @@ def test_averages_of_four_counts_are_those_of_the_matrix(name, average):
         assert metric(*counts) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("classes", [[0, 1, 2], [0.0, 1.0, 2.0], ["0", "1", "2"]])
+def test_a_class_is_named_as_it_is_written_or_by_its_number(classes):
+    assert matrix_metric("recall[1]", classes)(M) == 0.5
+    with pytest.raises(ValueError, match=r"names the class '1\.5'"):
+        matrix_metric("recall[1.5]", classes)
+
+
 def test_names_are_taken_in_any_case_and_shown_in_one():
     assert get_metric("F1_Macro") == Average("f1", "macro")
     assert metric_name("F1_Macro") == metric_name(Average("f1", "macro")) == "f1_macro"
