@@ -23,7 +23,7 @@ from sk_anyloss.metrics import metric_name
 from sk_anyloss.plain import to_plain
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.parquet import ParquetSource
-from sk_anyloss.training.data.parquet_files import is_numeric
+from sk_anyloss.training.data.row_groups.files import is_numeric
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["Preprocessor", "Trained", "train_parquet"]

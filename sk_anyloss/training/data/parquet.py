@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,11 +13,15 @@ import torch
 from torch import Tensor
 
 from sk_anyloss.training.data.batches import stratified_order
-from sk_anyloss.training.data.dask_frame import FramePartitions, is_dask_frame
-from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, is_numeric
+from sk_anyloss.training.data.row_groups.dask_frame import (
+    FramePartitions,
+    is_dask_frame,
+)
+from sk_anyloss.training.data.row_groups.datasets import DatasetGroups, is_dataset
+from sk_anyloss.training.data.row_groups.files import RowGroup, RowGroups, is_numeric
+from sk_anyloss.training.data.row_groups.window import Window
 from sk_anyloss.training.data.source import Index, Source
 from sk_anyloss.training.data.strata import strata
-from sk_anyloss.training.data.window import Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,9 +105,11 @@ class ParquetSource(Source):
         self.preprocessor = preprocessor
         targets = [target] if isinstance(target, str) else list(target or ())
         self._others = [*targets, *([weight] if weight is not None else [])]
-        kind = FramePartitions if is_dask_frame(paths) else RowGroups
-        self.files = kind(paths, columns, self._others)
-        self.columns = self.files.columns
+        columns = None if columns is None else _checked(columns, self._others)
+        _check_window(window)
+        self.files: RowGroups = _row_groups(paths, columns, self._others)
+        self.columns: list[str] = self.files.columns
+        self.names = self.columns if preprocessor is None else None
         self.groups = self.files.groups
         self.dtype = np.dtype(dtype or self._default_dtype())
         if self.dtype not in (np.dtype("float32"), np.dtype("float64")):
@@ -157,7 +164,14 @@ class ParquetSource(Source):
 
     def weights(self) -> np.ndarray | None:
         """Sample weights; None without a column for them."""
-        return None if self.weight is None else self.files.column(self.weight)
+        if self.weight is None:
+            return None
+        if not is_numeric(kind := self.files.types[self.weight]):
+            raise ValueError(
+                f"The column {self.weight!r} of the weights has the type {kind}, which "
+                "is no number."
+            )
+        return self.files.column(self.weight)
 
     def sample(self, n: int = 10_000, random_state: int = 0) -> pd.DataFrame:
         """Some samples as they are stored, to fit a preprocessor on.
@@ -283,3 +297,33 @@ class ParquetSource(Source):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_buffer": None}
+
+
+def _check_window(window: Any) -> None:
+    if not isinstance(window, numbers.Real) or float(window) < 0:
+        raise ValueError(f"window must be a number of bytes, got {window!r}.")
+
+
+def _checked(columns: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Names of features: each once, and neither the target nor the weight."""
+    names = [columns] if isinstance(columns, str) else list(columns)
+    for name in names:
+        if name in others:
+            raise ValueError(
+                f"columns= names {name!r}, which is the target or the weight; leave it "
+                "out of the features."
+            )
+        if names.count(name) > 1:
+            raise ValueError(f"columns= names {name!r} more than once.")
+    return names
+
+
+def _row_groups(
+    paths: Paths, columns: Sequence[str] | None, others: Sequence[str]
+) -> RowGroups:
+    """Whatever has been given, as row groups."""
+    if is_dask_frame(paths):
+        return FramePartitions(paths, columns, others)
+    if is_dataset(paths):
+        return DatasetGroups(paths, columns, others)
+    return RowGroups(paths, columns, others)

@@ -41,6 +41,8 @@ class Source(ABC):
     is_source = True
     shape: tuple[int, int]
     dtype: np.dtype
+    #: Names of the features, where they have some.
+    names: list[str] | None = None
     #: Whether a block that is made dense would take far more memory.
     is_very_sparse: bool = False
     #: Whether samples are not in memory, so that single features are slow to read.

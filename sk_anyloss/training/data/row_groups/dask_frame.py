@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sk_anyloss.training.data.parquet_files import RowGroup, RowGroups, plain_type
+from sk_anyloss.training.data.row_groups.files import RowGroup, RowGroups, plain_type
 
 __all__ = ["FramePartitions", "is_dask_frame"]
 

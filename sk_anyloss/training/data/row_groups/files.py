@@ -17,7 +17,7 @@ from sk_anyloss._names import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RowGroup", "RowGroups", "is_numeric", "plain_type"]
+__all__ = ["RowGroup", "RowGroups", "is_numeric", "named", "plain_type"]
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
@@ -67,7 +67,7 @@ class RowGroups:
 
     Parameters
     ----------
-    paths : str, path, sequence of these, or pyarrow.dataset.Dataset
+    paths : str, path or sequence of these
         Files, or folders with files that end in ``.parquet``.
     columns : sequence of str or None
         The features; None for all columns but the others.
@@ -93,34 +93,37 @@ class RowGroups:
         self.types: dict[str, Any] = {}
         files = _files(paths)
         for path in files:
-            with _named(f"The file {path}"):
+            with named(f"The file {path}"):
                 metadata = pq.read_metadata(path)
                 schema = metadata.schema.to_arrow_schema()
             if not self.types:
                 self._choose(schema, columns, others, path)
-            for name, kind in self.types.items():
-                found = schema.field(name).type if name in schema.names else None
-                if found is None or plain_type(found) != plain_type(kind):
-                    has = "no such column" if found is None else f"the type {found}"
-                    raise ValueError(
-                        f"Files have different schemas: column {name!r} has the type "
-                        f"{kind} in {files[0]}, but {path} has {has}."
-                    )
-                if found != kind:
-                    self.types[name] = plain_type(kind)
-            further = [name for name in schema.names if name not in self._known]
-            if further and columns is None:
-                warnings.warn(
-                    f"Column {further[0]!r} of {path} is not in {files[0]}, and is not "
-                    "used.",
-                    stacklevel=3,
-                )
+            self._compare(schema, path, files[0], has_chosen=columns is not None)
             sizes = [
                 metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
             ]
             self.groups += [RowGroup(path, i, n) for i, n in enumerate(sizes) if n]
         if not self.groups:
             raise ValueError(f"The Parquet files of {paths} have no rows.")
+
+    def _compare(self, schema: Any, path: str, first: str, has_chosen: bool) -> None:
+        """Refuse a file with other types than the first one has."""
+        for name, kind in self.types.items():
+            found = schema.field(name).type if name in schema.names else None
+            if found is None or plain_type(found) != plain_type(kind):
+                has = "no such column" if found is None else f"the type {found}"
+                raise ValueError(
+                    f"Files have different schemas: column {name!r} has the type "
+                    f"{kind} in {first}, but {path} has {has}."
+                )
+            if found != kind:
+                self.types[name] = plain_type(kind)
+        further = [name for name in schema.names if name not in self._known]
+        if further and not has_chosen:
+            warnings.warn(
+                f"Column {further[0]!r} of {path} is not in {first}, and is not used.",
+                stacklevel=4,
+            )
 
     def _choose(
         self, schema: Any, columns: Sequence[str] | None, others: Sequence[str], of: str
@@ -129,19 +132,24 @@ class RowGroups:
         self._known = set(schema.names)
         names = [name for name in schema.names if name not in others]
         self.columns = list(names if columns is None else columns)
+        self.check_names([*self.columns, *others], of)
         for name in [*self.columns, *others]:
-            if name not in schema.names:
-                what = unknown("column", name, schema.names, "these are all.")
-                raise ValueError(f"{of}: {what}")
             self.types[name] = schema.field(name).type
         if not self.columns:
             raise ValueError(f"{of} has no columns to learn from.")
+
+    def check_names(self, names: Sequence[str], of: str = "") -> None:
+        """Refuse columns that the first file does not have."""
+        for name in names:
+            if name not in self._known:
+                what = unknown("column", name, self._known, "these are all.")
+                raise ValueError(f"{of or self.groups[0].path}: {what}")
 
     def table(self, group: RowGroup, columns: Sequence[str]) -> Any:
         """Columns of a row group as a table of pyarrow."""
         _, pq = _pyarrow()
         with (
-            _named(f"R{str(group)[1:]}"),
+            named(f"R{str(group)[1:]}"),
             pq.ParquetFile(group.path, pre_buffer=False) as file,
         ):
             table = file.read_row_group(group.i, columns=list(columns))
@@ -205,7 +213,7 @@ def plain_type(kind: Any) -> Any:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sk_anyloss.training.data.parquet_files import plain_type
+    >>> from sk_anyloss.training.data.row_groups.files import plain_type
     >>> plain_type(pa.dictionary(pa.int8(), pa.large_string()))
     DataType(string)
     """
@@ -228,9 +236,15 @@ def _values(column: Any) -> np.ndarray:
 
 def _files(paths: Any) -> list[str]:
     """All files, those of a folder by their names."""
-    if hasattr(paths, "files"):
-        return [str(path) for path in paths.files]
-    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    try:
+        given = [paths] if isinstance(paths, (str, Path)) else [*map(Path, paths)]
+    except TypeError:
+        given = []
+    if not given:
+        raise TypeError(
+            "Parquet files are given as a path, a list of paths, a dataset of pyarrow "
+            f"or a DataFrame of Dask; got {paths!r}."
+        )
     found: list[str] = []
     for path in map(Path, given):
         if path.is_dir():
@@ -248,7 +262,7 @@ def _files(paths: Any) -> list[str]:
 
 
 @contextmanager
-def _named(place: str) -> Iterator[None]:
+def named(place: str) -> Iterator[None]:
     """Say what could not be read."""
     try:
         yield

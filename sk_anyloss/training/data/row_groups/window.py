@@ -37,7 +37,7 @@ class Window:
     --------
     >>> import numpy as np
     >>> import torch
-    >>> from sk_anyloss.training.data.window import Window
+    >>> from sk_anyloss.training.data.row_groups.window import Window
     >>> def read(g, out):
     ...     out[:] = 10 * g
     >>> window = Window(np.array([0, 2, 4, 6]), 1, np.dtype("float32"), 16, read)
