@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from skorch.callbacks import Callback
-
-from sk_anyloss.training.callbacks import StopOnScore
+from skorch.callbacks import Callback, PrintLog
+from torch import Tensor
 
 if TYPE_CHECKING:
     from sk_anyloss.training.net import AnyLossNet
@@ -26,8 +28,9 @@ class ResumableCheckpoint(Callback):
     """Save a training after every epoch, and resume it where the file exists.
 
     Weights, state of the optimiser, history, order of the samples, moving average of
-    the loss and state of early stopping are saved in one file, which is replaced as a
-    whole: whoever reads it finds a complete epoch. A net with this callback that is
+    the loss, torch's random numbers and what the other callbacks have learned (early
+    stopping, learning rates) are saved in one file, which is replaced as a whole:
+    whoever reads it finds a complete epoch. A net with this callback that is
     fitted again, on the same data, continues after that epoch and ends where it
     would have ended without an interruption. In several processes, the first one
     writes and reads it.
@@ -42,6 +45,9 @@ class ResumableCheckpoint(Callback):
     Notes
     -----
     It comes last in the list of callbacks, so that it sees what the others have done.
+    Of callbacks, attributes that end with an underscore are saved if they are numbers,
+    texts, tensors or containers of these, or have a ``state_dict``. Random numbers are
+    those of the CPU; they resume in as many processes as before.
 
     Examples
     --------
@@ -100,9 +106,10 @@ class ResumableCheckpoint(Callback):
             )
         if state["moving_average"] is not None:
             net.criterion_.moving_average = state["moving_average"].to(net.device_)
-        for callback, own in zip(_stopping(net), state["stopping"], strict=False):
-            for name, value in own.items():
-                setattr(callback, name, value)
+        for name, callback in _others(net):
+            _restore(callback, state["callbacks"].get(name, {}))
+        if len(state["torch_rng"]) == net.processes_.size:
+            torch.set_rng_state(state["torch_rng"][net.processes_.rank])
         return net.max_epochs if state["is_stopped"] else int(state["epoch"])
 
     def _read(self) -> dict[str, Any] | None:
@@ -135,6 +142,7 @@ class ResumableCheckpoint(Callback):
             self._save(net, is_stopped=True)
 
     def _save(self, net: AnyLossNet, is_stopped: bool) -> None:
+        torch_rng = net.processes_.gather(torch.get_rng_state())
         if net.processes_.rank:
             return
         history = [
@@ -153,7 +161,8 @@ class ResumableCheckpoint(Callback):
             "history": json.dumps(history),
             "target": target and (target.name, target.n_outputs),
             "moving_average": getattr(net.criterion_, "moving_average", None),
-            "stopping": [_learned(callback) for callback in _stopping(net)],
+            "callbacks": {name: _learned(callback) for name, callback in _others(net)},
+            "torch_rng": torch_rng,
         }
         path = Path(self.path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,10 +171,45 @@ class ResumableCheckpoint(Callback):
         os.replace(unfinished, path)
 
 
-def _learned(callback: StopOnScore) -> dict[str, Any]:
-    """Attributes that are not parameters."""
-    return {key: value for key, value in vars(callback).items() if key[-1] == "_"}
+def _others(net: AnyLossNet) -> list[tuple[str, Callback]]:
+    """Callbacks whose state is saved, by their names."""
+    kinds = ResumableCheckpoint, PrintLog  # A log begins with its header.
+    return [pair for pair in net.callbacks_ if not isinstance(pair[1], kinds)]
 
 
-def _stopping(net: AnyLossNet) -> list[StopOnScore]:
-    return [own for _, own in net.callbacks_ if isinstance(own, StopOnScore)]
+def _learned(callback: Callback) -> dict[str, Any]:
+    """Attributes that are not parameters, as far as they can be saved."""
+    own = {key: value for key, value in vars(callback).items() if key[-1] == "_"}
+    return _plain_items(own)
+
+
+def _restore(callback: Callback, learned: Mapping[str, Any]) -> None:
+    for name, value in learned.items():
+        current: Any = getattr(callback, name, None)
+        if hasattr(current, "load_state_dict"):
+            current.load_state_dict(value)
+        else:
+            setattr(callback, name, value)
+
+
+def _plain_items(values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Those that a reader that loads no code understands."""
+    found = {}
+    for key, value in values.items():
+        with suppress(TypeError):
+            found[key] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (numbers.Number, str, Tensor)):
+        return value
+    if isinstance(value, Mapping):
+        return type(value)({k: _plain(v) for k, v in value.items()})  # type: ignore[call-arg]
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "load_state_dict"):
+        return _plain_items(value.state_dict())
+    raise TypeError(f"{value!r} cannot be saved.")

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, EarlyStopping, LRScheduler
 
 from sk_anyloss.losses import AnyLoss
-from sk_anyloss.training.callbacks import StopOnScore
+from sk_anyloss.training.callbacks import SetLearningRate, StopOnScore
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
+from sk_anyloss.training.schedules import CosineDecay
 from tests.training.distributed import cases
 
 
@@ -52,6 +53,37 @@ def test_the_moving_average_of_classes_and_labels_is_resumed(tmp_path, name, ste
         cases.trained(name, callbacks=[Failing(2), saved], **options)
     found = cases.trained(name, callbacks=[saved], **options)
     for own, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
+
+
+def _dropout():
+    layers = torch.nn.Linear(6, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
+    return torch.nn.Sequential(*layers).double()
+
+
+@pytest.mark.parametrize(
+    ("options", "callbacks"),
+    [
+        ({"module": _dropout}, list),
+        ({}, lambda: [LRScheduler("StepLR", step_size=4)]),
+        ({}, lambda: [LRScheduler("MultiStepLR", milestones=[4])]),
+        ({}, lambda: [LRScheduler("ReduceLROnPlateau", patience=3, threshold=1.0)]),
+        ({}, lambda: [SetLearningRate(CosineDecay(0.1), 6)]),
+        ({}, lambda: [EarlyStopping("train_loss", 4, threshold=1.0, load_best=True)]),
+    ],
+    ids=["dropout", "steps", "milestones", "plateau", "cosine", "skorch's stopping"],
+)
+def test_random_numbers_and_callbacks_resume(tmp_path, options, callbacks):
+    def trained(*more):
+        torch.manual_seed(0)
+        own = {name: make() for name, make in options.items()}
+        own |= {"callbacks": [*callbacks(), *more], "max_epochs": 6}
+        return cases.trained("autograd", **own)
+
+    expected, saved = trained(), ResumableCheckpoint(tmp_path / "net.pt")
+    with pytest.raises(OSError, match="no space"):
+        trained(Failing(3), saved)
+    for own, other in zip(trained(saved), expected, strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
 
 
