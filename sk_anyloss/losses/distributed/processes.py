@@ -23,6 +23,11 @@ _IS_AVAILABLE = dist.is_available()
 #: Bytes of all processes together up to which each of them gathers a message and sums
 #: it: gloo's ring goes round once then, and twice for a sum.
 GATHERED = 2**18
+_DESTROYED = (
+    "The process group that this loss sums over was destroyed; call it before "
+    "destroy_process_group(), or set process_group=None to go on with the samples of "
+    "this process alone."
+)
 
 
 class Processes:
@@ -67,11 +72,12 @@ class Processes:
         if not dist.is_initialized():
             if not self._agreed and self.group == "world":
                 return True
-            raise RuntimeError(
-                "The process group that this loss sums over was destroyed; call it "
-                "before destroy_process_group(), or set process_group=None to go on "
-                "with the samples of this process alone."
-            )
+            raise RuntimeError(_DESTROYED)
+        if self._group is not None:
+            try:
+                dist.get_process_group_ranks(self._group)
+            except KeyError:  # Messages would still be sent.
+                raise RuntimeError(_DESTROYED) from None
         return self._members().size() == 1
 
     @property

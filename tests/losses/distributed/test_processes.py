@@ -151,6 +151,13 @@ def _mistakes(rank, size):
         with pytest.raises(ValueError, match="Processes have different") as error:
             loss(logits, y)
         messages.append(str(error.value))
+    group = dist.new_group([0, 1])
+    loss = AnyLoss("f1", process_group=group)
+    loss(z[:, 0], y)
+    dist.barrier()
+    dist.destroy_process_group(group)
+    with pytest.raises(RuntimeError, match=r"was destroyed.*process_group=None"):
+        loss(z[:, 0], y)
     loss = AnyLoss("f1")
     loss(z[:, 0], y)
     of_classes = AnyLoss("f1", "linear").for_target("multiclass")
