@@ -70,8 +70,9 @@ def _run(options: argparse.Namespace) -> int:
     except OSError as error:
         if os.environ.get(DEBUG):
             raise
+        what = str(error).removesuffix(".")
         print(
-            f"A file could not be read or written: {error}{_outlook(options)}.",
+            f"A file could not be read or written: {what}{_outlook(options)}.",
             file=sys.stderr,
         )
         return 2
