@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import make_classification
+from sklearn.metrics import f1_score
 
 from sk_anyloss import AnyLossClassifier
 from sk_anyloss.estimators.parquet import predict_parquet
@@ -34,9 +35,9 @@ with TemporaryDirectory() as folder:
     model.fit(source)
     panel.plot(range(1, 9), model.loss_curve_, "o-", color="#c1440e", label="Parquet")
     predict_parquet(model, source, predictions, keep=["id"])
-    written = pd.read_parquet(predictions)
+    written = pd.read_parquet(predictions).sort_values("id")
 print(written.head(3))
-print(f"F1 from the file {model.score(X, y):.3f}")
+print(f"F1 from the file {f1_score(y, written['prediction']):.3f}")
 model.fit(X, y)
 print(f"F1 from memory   {model.score(X, y):.3f}")
 panel.plot(range(1, 9), model.loss_curve_, "s--", color="#4a6a8a", label="memory")

@@ -56,6 +56,7 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
     classes_: np.ndarray
     #: Of two classes, the positive one.
     pos_label_: Hashable | None
+    feature_names_in_: np.ndarray
     #: Where the positive class, each class or each label is predicted.
     decision_: Decision
     #: ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
@@ -98,6 +99,11 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
         """Samples, and labels unless they are left out, as arrays."""
         if getattr(X, "is_source", False):
             return self._validate_source(cast("Source", X), y, reset)
+        if isinstance(X, (str, os.PathLike)) or hasattr(X, "get_fragments"):
+            raise TypeError(
+                "Samples in Parquet files are given to AnyLossClassifier as "
+                f"ParquetSource(..., target='y'); got {X!r}."
+            )
         options = {}
         if not (y is None or isinstance(y, str)):
             y = y.toarray() if issparse(y) else y  # type: ignore[union-attr]
@@ -121,6 +127,10 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
             self.n_features_in_ = X.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
+            if X.names is not None:
+                self.feature_names_in_ = np.array(X.names, dtype=object)
+        elif X.names is not None and hasattr(self, "feature_names_in_"):
+            self._check_names(X.names)
         elif X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -131,6 +141,21 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
         labels = np.asarray(y)
         check_consistent_length(labels, np.empty(X.shape[0], dtype=bool))
         return X, labels
+
+    def _check_names(self, names: list[str]) -> None:
+        """Refuse other features than those of the fit, or another order of them."""
+        expected = self.feature_names_in_.tolist()
+        if names == expected:
+            return
+        missing = [name for name in expected if name not in names]
+        further = [name for name in names if name not in expected]
+        found = "another order"
+        if missing or further:
+            found = f"no column {missing[0]!r}" if missing else f"also {further[0]!r}"
+        raise ValueError(
+            f"The features of X are not those that {type(self).__name__} was fitted "
+            f"on: X has {found}; choose them by columns=model.feature_names_in_."
+        )
 
     @property
     def _favours_last(self) -> bool:

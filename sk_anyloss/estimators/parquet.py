@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sk_anyloss.training.data.parquet import ParquetSource
+from sk_anyloss.training.data.row_groups.files import RowGroups
+from sk_anyloss.training.data.source import as_source
 
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
 
-__all__ = ["predict_parquet", "write_tables"]
+__all__ = ["check_output", "predict_parquet", "write_tables"]
 
 
 def predict_parquet(
@@ -61,6 +64,17 @@ def predict_parquet(
     ['prediction', 'score_False', 'score_True']
     >>> folder.cleanup()
     """
+    check_is_fitted(model)
+    model._validate(data, reset=False)
+    keep = [keep] if isinstance(keep, str) else list(keep)
+    data.files.check_names(keep)
+    for name in keep:
+        if name in _names(model):
+            raise ValueError(
+                f"keep= names {name!r}, which is a column of the predictions; rename "
+                "it in the files."
+            )
+    check_output(Path(path), data.files)
 
     def tables() -> Iterator[Any]:
         import pyarrow as pa
@@ -68,7 +82,7 @@ def predict_parquet(
         stop = 0
         for group in data.groups:
             start, stop = stop, stop + group.n
-            X = data.block(slice(start, stop))
+            X = as_source(data.block(slice(start, stop)))
             columns: dict[str, Any] = {}
             if keep:
                 kept = data.files.table(group, keep)
@@ -113,11 +127,41 @@ def write_tables(path: Path, tables: Iterable[Any]) -> Path:
     return path
 
 
-def _columns(model: AnyLossClassifier, X: np.ndarray) -> dict[str, np.ndarray]:
+def check_output(path: Path, files: RowGroups) -> None:
+    """Refuse an output that has no folder, or is one of the files that are read.
+
+    Parameters
+    ----------
+    path : Path
+        The output.
+    files : RowGroups
+        What is read.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"The predictions cannot be written to {path}, since the folder does not "
+            "exist; create it first."
+        )
+    if path.exists():
+        for name in {group.path for group in files.groups}:
+            if Path(name).exists() and path.samefile(name):
+                raise ValueError(
+                    f"{path} is one of the files to predict, which the predictions "
+                    "would replace; name another file."
+                )
+
+
+def _columns(model: AnyLossClassifier, X: Any) -> dict[str, np.ndarray]:
     predicted, scores = model.predict(X), model.predict_proba(X)
-    names = [str(label) for label in model.classes_.tolist()]
-    if predicted.ndim == 1:
-        found = {"prediction": predicted}
-    else:
-        found = {f"prediction_{name}": predicted[:, q] for q, name in enumerate(names)}
-    return found | {f"score_{name}": scores[:, j] for j, name in enumerate(names)}
+    values = [predicted] if predicted.ndim == 1 else list(predicted.T)
+    return dict(zip(_names(model), [*values, *scores.T], strict=True))
+
+
+def _names(model: AnyLossClassifier) -> list[str]:
+    """Columns of the predictions."""
+    labels = model.classes_.tolist()
+    several = model.target_type_ == "multilabel-indicator"
+    predictions = (
+        [f"prediction_{name}" for name in labels] if several else ["prediction"]
+    )
+    return [*predictions, *(f"score_{label}" for label in labels)]

@@ -296,6 +296,11 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         context: Any,
     ) -> None:
         check_search_params(self)
+        if getattr(X, "is_streamed", False):
+            raise TypeError(
+                "AnyLossClassifierCV holds all samples in memory; fit it on some of "
+                "them (X.sample()), or an AnyLossClassifier on all."
+            )
         samples, labels = self._validate(X, y, reset=True)
         self._labels = Labels.of(labels, self.pos_label)
         self.classes_, self.pos_label_ = self._labels.classes, self._labels.pos_label

@@ -97,6 +97,28 @@ def test_a_training_that_cannot_be_is_one_sentence(shop, changed, message, capsy
     assert not (folder / "other.skops").exists()
 
 
+def test_files_that_are_not_there_are_one_sentence(tmp_path, capsys):
+    words = ["train", str(tmp_path), "--target", "y", "--save", str(tmp_path / "m")]
+    assert main(words) == 2
+    assert "files that end in .parquet; nothing was" in capsys.readouterr().err
+
+
+def test_predictions_do_not_replace_what_they_are_made_of(shop, tmp_path, capsys):
+    folder, frame = shop
+    data = write_files(tmp_path / "data", frame)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    for read, output in [
+        (data, data / "b.parquet"),
+        (data / "a.parquet", data / "a.parquet"),
+        (tmp_path / "table.csv", tmp_path / "table.csv"),
+    ]:
+        before = output.read_bytes()
+        words = ["predict", str(folder / "model"), str(read), "--output", str(output)]
+        assert main(words) == 2
+        assert "which the predictions would replace" in capsys.readouterr().err
+        assert output.read_bytes() == before
+
+
 def test_a_folder_that_cannot_be_labelled_leaves_nothing_behind(shop, tmp_path, capsys):
     folder, frame = shop
     words = ["predict", str(folder / "model"), str(folder / "data")]

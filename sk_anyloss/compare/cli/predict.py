@@ -29,7 +29,7 @@ def run_predict(options: argparse.Namespace) -> None:
     """
     output: Path | None = options.output
     if output is not None:
-        _check_output(output)
+        _check_output(output, options.data)
     if options.data.is_dir() or (output is not None and output.suffix == ".parquet"):
         _predict_in_chunks(options)
         return
@@ -82,8 +82,13 @@ def _predict_in_chunks(options: argparse.Namespace) -> None:
     print(f"{n:,} samples labelled: {options.output}", file=sys.stderr)
 
 
-def _check_output(path: Path) -> None:
+def _check_output(path: Path, data: Path) -> None:
     """Refuse an output that cannot be written, before any work is done."""
+    if path.is_file() and data.exists() and path.samefile(data):
+        raise TableError(
+            f"--output {str(path)!r} is the file to predict, which the predictions "
+            "would replace; name another file."
+        )
     if path.is_dir():
         raise TableError(
             f"--output {str(path)!r} is a folder; name a .csv file, in it for example."

@@ -8,8 +8,8 @@ from typing import Any
 
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.model_file.saved import apply_model, load
-from sk_anyloss.estimators.parquet import write_tables
-from sk_anyloss.training.data.parquet_files import RowGroups
+from sk_anyloss.estimators.parquet import check_output, write_tables
+from sk_anyloss.training.data.row_groups.files import RowGroups
 
 __all__ = ["predict_folder"]
 
@@ -45,6 +45,7 @@ def predict_folder(
                 "it in the data."
             )
     files = RowGroups(paths, facts.columns, list(keep))
+    check_output(Path(output), files)
 
     def tables() -> Iterator[Any]:
         import pyarrow as pa
