@@ -25,6 +25,7 @@ from sk_anyloss.search.effort.halving import clearly_behind, first_fold, tried
 from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.results import failure_message
 from sk_anyloss.search.trials import CrossValidationData, Trial
+from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["Runner"]
 
@@ -147,7 +148,7 @@ class Runner:
                     return
                 # A process that has yet to start begins later than it is asked to.
                 deadline = None if left is None else time.time() + left
-                yield delayed(run_trials)(self.base, group, data, deadline, is_first)
+                yield _job(self.base, group, data, deadline, is_first)
 
         yield from self._in_order(jobs)
 
@@ -168,8 +169,7 @@ class Runner:
         def run(
             jobs: Sequence[tuple[Sequence[dict[str, Any]], CrossValidationData]],
         ) -> Iterator[list[Trial]]:
-            job = delayed(run_trials)
-            return self._in_order(lambda n: (job(self.base, *one) for one in jobs[n:]))
+            return self._in_order(lambda n: (_job(self.base, *one) for one in jobs[n:]))
 
         one = data.of_folds([fold])
         shortened = [[tried(p, self.base.max_epochs) for p in own] for own in groups]
@@ -273,6 +273,30 @@ class Runner:
             f"(folds {np.nanmean(folds):.3f} +/- {np.nanstd(folds):.3f})  "
             f"{trial.seconds:6.2f} s  {trial.describe()}"
         )
+
+
+def _job(
+    base: AnyLossClassifier,
+    candidates: Sequence[dict[str, Any]],
+    data: CrossValidationData,
+    *options: Any,
+) -> Any:
+    """A job for joblib, which sends an array to a Dask cluster once for all jobs."""
+    samples = data.X, data.y, data.weight
+    return delayed(_run)(*samples, data.without_samples, base, candidates, *options)
+
+
+def _run(
+    X: Matrix,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    folds: CrossValidationData,
+    base: AnyLossClassifier,
+    candidates: Sequence[dict[str, Any]],
+    *options: Any,
+) -> list[Trial]:
+    data = replace(folds, X=X, y=y, weight=weight)
+    return run_trials(base, candidates, data, *options)
 
 
 def _of_one_shape(

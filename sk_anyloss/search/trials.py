@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,14 @@ class CrossValidationData:
         folds = [self.folds[k] for k in numbers]
         return replace(self, folds=folds, numbers=numbers, n_folds=len(self.folds))
 
+    @cached_property
+    def without_samples(self) -> CrossValidationData:
+        """The folds alone; processes are given the samples by themselves."""
+        return replace(self, X=self.X[:0], y=self.y[:0], weight=None)
+
     def __sizeof__(self) -> int:
-        """Bytes of the samples, by which joblib sends them once to a Dask cluster."""
-        X: Any = self.X if isinstance(self.X, np.ndarray) else self.X.data
-        return int(X.nbytes + self.y.nbytes)
+        """Bytes of the folds, by which joblib sends them once to a Dask cluster."""
+        return sum(part.nbytes for fold in self.folds for part in fold)
 
     def out_of_fold(self, labels: Labels, metric: str | Metric) -> OutOfFold:
         """The samples that the folds leave out, to be scored by a metric."""
