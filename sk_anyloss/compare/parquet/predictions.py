@@ -52,7 +52,7 @@ def predict_folder(
 
         for group in files.groups:
             read = files.table(group, [*facts.columns, *keep])
-            frame = read.select(facts.columns).to_pandas()
+            frame = read.select(facts.columns).to_pandas(ignore_metadata=True)
             found = apply_model(facts, fitted, frame, str(model))
             columns = {name: read.column(name) for name in keep}
             yield pa.table(columns | {name: found[name] for name in found.columns})

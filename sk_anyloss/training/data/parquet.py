@@ -43,7 +43,8 @@ class ParquetSource(Source):
     target : str or sequence of str, default=None
         Column of the classes, or columns of several labels, 0 or 1.
     columns : sequence of str, default=None
-        The features; by default all columns but target and weight.
+        The features; by default all columns but target and weight, and but the index
+        of a DataFrame that was written by pandas.
     weight : str, default=None
         Column of the sample weights.
     preprocessor : fitted transformer, default=None

@@ -285,6 +285,19 @@ def test_files_have_to_have_one_schema_and_no_gaps(samples, tmp_path):
         open_here(dtype="int32")
 
 
+def test_the_index_of_a_frame_is_no_feature(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}, index=[7, 5])
+    for name in (None, "key"):
+        frame.rename_axis(name).to_parquet(tmp_path / "a.parquet")
+        for paths in (tmp_path, dataset.dataset(tmp_path)):
+            data = ParquetSource(paths, target="y")
+            assert data.columns == ["a"]
+            assert data.sample()["a"].tolist() == [1, 2]
+    named = ParquetSource(tmp_path, target="y", columns=["key", "a"])
+    assert named.sample().to_numpy().tolist() == [[7, 1], [5, 2]]
+
+
 def categories(values, indices):
     return pa.array(values).cast(pa.dictionary(indices, pa.string()))
 

@@ -70,7 +70,8 @@ class RowGroups:
     paths : str, path or sequence of these
         Files, or folders with files that end in ``.parquet``.
     columns : sequence of str or None
-        The features; None for all columns but the others.
+        The features; None for all columns but the others, and but the index of a
+        DataFrame of pandas.
     others : sequence of str
         Further columns that are needed.
 
@@ -130,7 +131,9 @@ class RowGroups:
     ) -> None:
         """Settle the features and the types of all columns that are needed."""
         self._known = set(schema.names)
-        names = [name for name in schema.names if name not in others]
+        names = [
+            name for name in schema.names if name not in {*others, *_index(schema)}
+        ]
         self.columns = list(names if columns is None else columns)
         self.check_names([*self.columns, *others], of)
         for name in [*self.columns, *others]:
@@ -165,8 +168,9 @@ class RowGroups:
 
     def frame(self, group: RowGroup) -> pd.DataFrame:
         """The features of a row group as they are stored."""
-        frame: pd.DataFrame = self.table(group, self.columns).to_pandas()
-        return frame[self.columns]
+        table = self.table(group, self.columns)
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+        return frame
 
     def matrix(self, group: RowGroup, out: np.ndarray) -> None:
         """Write the features of a row group as numbers; missing ones are NaN."""
@@ -205,6 +209,12 @@ class RowGroups:
             rows = rng.permutation(len(frame))[:share]
             parts.append(frame.iloc[np.sort(rows)])
         return pd.concat(parts, ignore_index=True)
+
+
+def _index(schema: Any) -> list[str]:
+    """Columns that are the index of the DataFrame that was written."""
+    names = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in names if isinstance(name, str)]
 
 
 def plain_type(kind: Any) -> Any:
