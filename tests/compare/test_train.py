@@ -1,5 +1,8 @@
 """The commands that train on folders of Parquet files and label them."""
 
+import errno
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,6 +104,21 @@ def test_files_that_are_not_there_are_one_sentence(tmp_path, capsys):
     words = ["train", str(tmp_path), "--target", "y", "--save", str(tmp_path / "m")]
     assert main(words) == 2
     assert "files that end in .parquet; nothing was" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_no_model(shop, tmp_path, capsys, monkeypatch):
+    folder, _ = shop
+
+    def fail(number):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    words = ["train", str(folder / "data"), "--target", "left", "--drop", "key"]
+    assert main([*words, "--save", str(tmp_path / "model"), *QUICK]) == 2
+    printed = capsys.readouterr().err
+    assert f"cannot be written to: {os.strerror(errno.ENOSPC)}; repeat" in printed
+    assert printed.endswith("; nothing was written.\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_predictions_do_not_replace_what_they_are_made_of(shop, tmp_path, capsys):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from sk_anyloss.compare.cli.compare import run_compare
 from sk_anyloss.compare.cli.parser import make_parser
 from sk_anyloss.compare.cli.streams import replace_unencodable
-from sk_anyloss.compare.errors import TableWarning
+from sk_anyloss.compare.errors import OutputError, TableWarning
 from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.tables.reading.files import one_line
 
@@ -74,6 +74,13 @@ def _run(options: argparse.Namespace) -> int:
         print(
             f"A file could not be read or written: {what}{_outlook(options)}.",
             file=sys.stderr,
+        )
+        return 2
+    except OutputError as error:
+        if os.environ.get(DEBUG):
+            raise
+        print(
+            f"{one_line(error).removesuffix('.')}{_outlook(options)}.", file=sys.stderr
         )
         return 2
     except Exception as error:

@@ -28,7 +28,7 @@ from sk_anyloss.compare.model_file.outputs import (
 )
 from sk_anyloss.compare.onnx_file.export import to_onnx, verify_onnx
 from sk_anyloss.compare.run.categories import named_categories
-from sk_anyloss.compare.run.files import write
+from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.run.models import fit_method
 from sk_anyloss.compare.tables.table import (
@@ -120,15 +120,10 @@ def save(
         converted = to_onnx(plain, facts.columns, facts.classes)
         verify_onnx(converted, plain, X)
         others[".onnx"] = converted.SerializeToString()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(path, content)
-        for suffix, text in others.items():
-            write(path.with_suffix(suffix), text)
-    except OSError as error:
-        raise TableError(
-            f"The model cannot be written to {str(path)!r}: {error.strerror}."
-        ) from error
+    make_folder(path.parent)
+    write(path, content)
+    for suffix, text in others.items():
+        write(path.with_suffix(suffix), text)
     return path
 
 

@@ -82,9 +82,8 @@ def write(path: Path, content: bytes) -> None:
 
 def _write_error(path: Path, error: OSError) -> str:
     return (
-        f"{str(path)!r} cannot be written to: {error.strerror or error}; finished "
-        "folds are kept, so run the same command again when this is resolved, or "
-        "choose another --output."
+        f"{str(path)!r} cannot be written to: {error.strerror or error}; repeat this "
+        "when it is resolved, or choose another place."
     )
 
 
