@@ -55,6 +55,26 @@ def test_a_folder_is_labelled_as_its_samples_are_at_once(shop, capsys):
     assert (found["label"] == frame["left"]).mean() > 0.7
 
 
+def test_a_folder_is_evaluated_as_its_samples_are_at_once(shop, tmp_path, capsys):
+    folder, frame = shop
+    frame = frame.assign(left=frame["left"].where(frame["key"] % 9 > 0))
+    assert frame["left"][:90].notna().any()
+    write_files(tmp_path / "data", frame)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    printed = []
+    for data in (tmp_path / "data", tmp_path / "data.csv"):
+        words = ["evaluate", str(folder / "model"), str(data), "--target", "left"]
+        assert main(words) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "56 samples without a label are left out" in printed[0]
+    assert main([*words[:2], str(tmp_path / "data"), "--target", "lft"]) == 2
+    assert "Did you mean 'left'" in capsys.readouterr().err
+    write_files(tmp_path / "other", frame.assign(left=None))
+    assert main([*words[:2], str(tmp_path / "other"), "--target", "left"]) == 2
+    assert "no sample with a label" in capsys.readouterr().err
+
+
 def test_numbers_with_gaps_and_several_classes(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3)).astype("float32")

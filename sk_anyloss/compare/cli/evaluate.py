@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 
 from sk_anyloss.compare.cli.compare import split_names
 from sk_anyloss.compare.errors import TableError, TableWarning, missing_column
-from sk_anyloss.compare.model_file.evaluation import evaluate_model
+from sk_anyloss.compare.model_file.evaluation import Evaluation, evaluate_model
+from sk_anyloss.compare.parquet.evaluation import evaluate_folder
 from sk_anyloss.compare.report.summary import to_json
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.columns import convert_columns
@@ -24,16 +26,11 @@ def run_evaluate(options: argparse.Namespace) -> None:
     options : argparse.Namespace
         The parsed arguments.
     """
-    content = read_file(options.data, [options.target], options.encoding)
-    frame = content.frame.rename(columns=str)
-    if options.target not in frame.columns:
-        raise missing_column(options.target, frame.columns, f"in {str(options.data)!r}")
-    target = frame.pop(options.target)
-    frame, notes = convert_columns(frame, content.separator)
-    for note in (*content.notes, *notes):
-        warnings.warn(note, TableWarning, stacklevel=2)
     metrics = split_names(options.metric or "")
-    found = evaluate_model(options.model, frame, target, metrics)
+    if options.data.is_dir():
+        found = evaluate_folder(options.model, options.data, options.target, metrics)
+    else:
+        found = _evaluate_table(options, metrics)
     print(found)
     if options.output is not None:
         if not options.output.parent.is_dir():
@@ -42,3 +39,15 @@ def run_evaluate(options: argparse.Namespace) -> None:
                 f"create {str(options.output.parent)!r} first."
             )
         write(options.output, to_json(found.to_dict()))
+
+
+def _evaluate_table(options: argparse.Namespace, metrics: Sequence[str]) -> Evaluation:
+    content = read_file(options.data, [options.target], options.encoding)
+    frame = content.frame.rename(columns=str)
+    if options.target not in frame.columns:
+        raise missing_column(options.target, frame.columns, f"in {str(options.data)!r}")
+    target = frame.pop(options.target)
+    frame, notes = convert_columns(frame, content.separator)
+    for note in (*content.notes, *notes):
+        warnings.warn(note, TableWarning, stacklevel=2)
+    return evaluate_model(options.model, frame, target, metrics)

@@ -73,7 +73,9 @@ def make_parser() -> argparse.ArgumentParser:
         description=PREDICT,
     )  # fmt: skip
     predict.set_defaults(run=run_predict)
-    predict.add_argument("model", type=Path, help="model file of compare --save")
+    predict.add_argument(
+        "model", type=Path, help="model file of compare --save or of train"
+    )
     predict.add_argument(
         "data", type=Path, help="a file with new samples, or a folder of Parquet files"
     )
@@ -96,8 +98,13 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=formatter, description=EVALUATE,
     )  # fmt: skip
     evaluate.set_defaults(run=run_evaluate)
-    evaluate.add_argument("model", type=Path, help="model file of compare --save")
-    evaluate.add_argument("data", type=Path, help="a file with samples and labels")
+    evaluate.add_argument(
+        "model", type=Path, help="model file of compare --save or of train"
+    )
+    evaluate.add_argument(
+        "data", type=Path,
+        help="a file with samples and labels, or a folder of Parquet files",
+    )  # fmt: skip
     evaluate.add_argument("--target", required=True, help="the column of the labels")
     evaluate.add_argument("--metric", help="more metrics to report, comma-separated")
     evaluate.add_argument(

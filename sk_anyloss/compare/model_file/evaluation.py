@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from sklearn.metrics import confusion_matrix
 
 from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.metrics import metric_for_classes, score_counts
-from sk_anyloss.compare.model_file.saved import load, predict
+from sk_anyloss.compare.model_file.facts import Facts
+from sk_anyloss.compare.model_file.saved import apply_model, load
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS
 from sk_anyloss.compare.tables.labels import as_labels
 
-__all__ = ["Evaluation", "evaluate_model"]
+__all__ = ["Evaluation", "evaluate_model", "evaluate_parts"]
 
 #: Names of the negative class that stands for all labels but the positive one.
 OTHERS = ("others", "all others")
@@ -97,12 +98,56 @@ def evaluate_model(
     evaluation : Evaluation
         Confusion matrix and scores.
     """
-    facts, _ = load(path)
-    labels = as_labels(target)
-    present = labels.notna().to_numpy(bool)
-    texts = labels[present].map(str).reset_index(drop=True)
-    if not len(texts):
+    return evaluate_parts(path, [(frame, target)], metrics)
+
+
+def evaluate_parts(
+    path: str | Path,
+    parts: Iterable[tuple[pd.DataFrame, ArrayLike]],
+    metrics: Sequence[str] = (),
+) -> Evaluation:
+    """The same for samples that come in parts, of which one is in memory at a time.
+
+    Parameters
+    ----------
+    path : path
+        A model file.
+    parts : iterable of pairs
+        Samples and their labels.
+    metrics : sequence of str, default=()
+        Metrics besides the common ones.
+
+    Returns
+    -------
+    evaluation : Evaluation
+        Of all samples.
+    """
+    facts, model = load(path)
+    M, n_unlabelled = np.zeros((len(facts.classes),) * 2, dtype=int), 0
+    for frame, target in parts:
+        labels = as_labels(target)
+        present = labels.notna().to_numpy(bool)
+        n_unlabelled += int(np.count_nonzero(~present))
+        texts = _as_classes(labels[present], facts)
+        if len(texts):
+            samples = frame[present].reset_index(drop=True)
+            predicted = apply_model(facts, model, samples, str(path))["label"]
+            M += confusion_matrix(texts, predicted, labels=facts.classes)
+    if not M.any():
         raise TableError("There is no sample with a label to evaluate the model on.")
+    common = ALSO if len(facts.classes) == 2 else ALSO_MULTICLASS
+    scores = {}
+    for metric in dict.fromkeys([*metrics, *common]):
+        name = str(metric_for_classes(metric, len(facts.classes)))
+        scores[name] = score_counts(name, M.ravel().tolist(), facts.classes)
+    index = pd.Index(facts.classes)
+    matrix = pd.DataFrame(M, index.rename("true"), index.rename("predicted"))
+    return Evaluation(matrix, scores, n_unlabelled)
+
+
+def _as_classes(labels: pd.Series, facts: Facts) -> pd.Series:
+    """Labels as the model writes them, all of which it knows."""
+    texts = labels.map(str).reset_index(drop=True)
     if facts.classes[0] in OTHERS and len(facts.classes) == 2:
         texts = texts.where(texts == facts.classes[1], facts.classes[0])
     unknown = texts[~texts.isin(facts.classes)].unique()
@@ -111,13 +156,4 @@ def evaluate_model(
             f"The target holds {quote_some(unknown)}, which the model does not know; "
             f"it was fitted on {quote_some(facts.classes)}."
         )
-    predicted = predict(path, frame[present].reset_index(drop=True))["label"]
-    M = confusion_matrix(texts, predicted, labels=facts.classes)
-    common = ALSO if len(facts.classes) == 2 else ALSO_MULTICLASS
-    scores = {}
-    for metric in dict.fromkeys([*metrics, *common]):
-        name = str(metric_for_classes(metric, len(facts.classes)))
-        scores[name] = score_counts(name, M.ravel().tolist(), facts.classes)
-    index = pd.Index(facts.classes)
-    matrix = pd.DataFrame(M, index.rename("true"), index.rename("predicted"))
-    return Evaluation(matrix, scores, int(np.count_nonzero(~present)))
+    return texts
