@@ -87,6 +87,8 @@ class ResumableCheckpoint(Callback):
         state = net.processes_.from_first(None if net.processes_.rank else self._read())
         if state is None:
             return 0
+        if isinstance(state, str):  # In all processes, of which none waits then.
+            raise ValueError(state)
         try:
             net.module_.load_state_dict(state["module"])
             net.optimizer_.load_state_dict(state["optimizer"])
@@ -112,23 +114,25 @@ class ResumableCheckpoint(Callback):
             torch.set_rng_state(state["torch_rng"][net.processes_.rank])
         return net.max_epochs if state["is_stopped"] else int(state["epoch"])
 
-    def _read(self) -> dict[str, Any] | None:
+    def _read(self) -> dict[str, Any] | str | None:
+        """The checkpoint, what is wrong with it, or None if there is none."""
         if not Path(self.path).exists():
             return None
         try:
             state = torch.load(self.path, map_location="cpu", weights_only=True)
             version = state["format"]
         except Exception as error:
-            raise ValueError(
+            return (
                 f"{self.path} is no checkpoint of a training, or is damaged; remove it "
                 f"to start anew. {type(error).__name__}: {error}"
-            ) from error
+            )
         if version != FORMAT:
-            raise ValueError(
+            return (
                 f"The checkpoint {self.path} has format {version}, this version reads "
                 f"{FORMAT}; remove it to start anew."
             )
-        return state
+        found: dict[str, Any] = state
+        return found
 
     def on_epoch_end(self, net: AnyLossNet, **kwargs: object) -> None:
         """Save the epoch."""
@@ -158,7 +162,7 @@ class ResumableCheckpoint(Callback):
             "module": net.module_.state_dict(),
             "optimizer": net.optimizer_.state_dict(),
             "rng": json.dumps(net.rng_.bit_generator.state),
-            "history": json.dumps(history),
+            "history": json.dumps(history, default=float),  # numpy's numbers.
             "target": target and (target.name, target.n_outputs),
             "moving_average": getattr(net.criterion_, "moving_average", None),
             "callbacks": {name: _learned(callback) for name, callback in _others(net)},
@@ -167,8 +171,11 @@ class ResumableCheckpoint(Callback):
         path = Path(self.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(path.name + ".tmp")
-        torch.save(state, unfinished)
-        os.replace(unfinished, path)
+        try:
+            torch.save(state, unfinished)
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
 
 def _others(net: AnyLossNet) -> list[tuple[str, Callback]]:

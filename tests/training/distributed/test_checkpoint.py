@@ -94,6 +94,36 @@ def test_checkpoints_may_be_some_epochs_apart(tmp_path):
     assert torch.load(saved.path, weights_only=True)["epoch"] == 2
 
 
+class Recording(Callback):
+    """Record a number of numpy that is no number of Python's."""
+
+    def on_epoch_end(self, net, **kwargs):
+        net.history.record("own", np.float32(0.5))
+
+
+def test_numbers_of_numpy_in_the_history_are_saved(tmp_path):
+    saved = ResumableCheckpoint(tmp_path / "net.pt")
+    cases.trained("autograd", callbacks=[Recording(), saved])
+    history = torch.load(saved.path, weights_only=True)["history"]
+    assert '"own": 0.5' in history
+
+
+def test_a_full_disk_keeps_the_checkpoint_before(tmp_path, monkeypatch):
+    saved = ResumableCheckpoint(tmp_path / "net.pt")
+    cases.trained("autograd", callbacks=[saved], max_epochs=2)
+    before = saved.path.read_bytes()
+
+    def fail(state, path):
+        path.write_bytes(b"half of it")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OSError, match="no space"):
+        cases.trained("autograd", callbacks=[saved], max_epochs=3)
+    assert saved.path.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["net.pt"]
+
+
 def test_a_file_that_does_not_fit_is_an_error_that_names_it(tmp_path):
     saved = ResumableCheckpoint(tmp_path / "net.pt")
     saved.path.write_bytes(b"something else")

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from skorch.callbacks import Checkpoint
 
+from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 from sk_anyloss.training.network import warm_up
 from tests.processes import run_in_processes
 from tests.training.distributed import cases
@@ -163,6 +164,21 @@ def test_the_first_process_prints_and_writes_the_checkpoints(tmp_path):
     assert found[1] == 0
     assert (tmp_path / "0" / "params.pt").exists()
     assert not (tmp_path / "1" / "params.pt").exists()
+
+
+def _with_damaged_checkpoint(rank, size, path):
+    with pytest.raises(
+        ValueError, match=r"net\.pt is no checkpoint.*remove it"
+    ) as error:
+        cases.trained("closed form", callbacks=[ResumableCheckpoint(path)])
+    return str(error.value)
+
+
+def test_a_damaged_checkpoint_is_an_error_in_all_processes(tmp_path):
+    path = tmp_path / "net.pt"
+    path.write_bytes(b"something else")
+    found = run_in_processes(2, _with_damaged_checkpoint, path, folder=tmp_path / "at")
+    assert found[0] == found[1]
 
 
 def _messages(rank, size):
