@@ -86,11 +86,11 @@ def loss_and_gradient(name, rank=0, size=1, weighted=False):
     return value.item(), _flat(parameter.grad for parameter in module.parameters())
 
 
-def trained_weights(rank=0, size=1, decay=0.8):
+def trained_weights(rank=0, size=1, decay=0.8, wrap=DistributedDataParallel):
     """Parameters after a training in batches, with a moving average, and decisions."""
     loss, module = AnyLoss("f2", "identity", decay=decay), network(1)
     X, y, weight = samples(1, False)
-    wrapped = DistributedDataParallel(module) if size > 1 else module
+    wrapped = wrap(module) if size > 1 else module
     optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
     generator = torch.Generator().manual_seed(3)
     for _ in range(12):
@@ -128,4 +128,6 @@ def accumulated(name, rank=0, size=1):
 
 
 def _flat(tensors):
-    return torch.cat([tensor.detach().reshape(-1) for tensor in tensors]).numpy()
+    # Of FSDP, each process has a part.
+    whole = [t.full_tensor() if hasattr(t, "full_tensor") else t for t in tensors]
+    return torch.cat([tensor.detach().reshape(-1) for tensor in whole]).numpy()

@@ -205,16 +205,26 @@ def test_forms_for_classes_follow_the_group():
 
 
 def _sharded_weights(rank, size):
-    module, own = cases.network(1), cases.shard(rank, size)
-    fsdp.fully_shard(module, mesh=init_device_mesh("cpu", (size,)))
+    """The gradient of a batch, and what a training ends with."""
+
+    def wrap(module):
+        fsdp.fully_shard(module, mesh=init_device_mesh("cpu", (size,)))
+        return module
+
+    module, own = wrap(cases.network(1)), cases.shard(rank, size)
     X, y, weight = (values[own] for values in cases.samples(1, False))
     AnyLoss("f1")(module(X), y, weight).backward()
     grads = [parameter.grad.full_tensor() for parameter in module.parameters()]
-    return torch.cat([grad.reshape(-1) for grad in grads]).numpy()
+    gradient = torch.cat([grad.reshape(-1) for grad in grads]).numpy()
+    return gradient, *cases.trained_weights(rank, size, wrap=wrap)
 
 
 @pytest.mark.skipif(not hasattr(fsdp, "fully_shard"), reason="an older torch")
-def test_the_gradient_of_sharded_weights_is_that_of_one_process(tmp_path):
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_training_of_sharded_weights_is_that_of_one_process(tmp_path, size):
     _, gradient = cases.loss_and_gradient("f1", weighted=True)
-    for found in run_in_processes(2, _sharded_weights, folder=tmp_path):
-        np.testing.assert_allclose(found, gradient, rtol=1e-9, atol=1e-12)
+    weights, decisions = cases.trained_weights()
+    for found in run_in_processes(size, _sharded_weights, folder=tmp_path):
+        np.testing.assert_allclose(found[0], gradient, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found[1], weights, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(found[2], decisions)
