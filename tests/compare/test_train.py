@@ -9,6 +9,7 @@ import pytest
 
 from sk_anyloss.compare import load_model
 from sk_anyloss.compare.cli.main import main
+from sk_anyloss.training.loop import Run
 from tests.compare.samples import mixed
 
 pa = pytest.importorskip("pyarrow")
@@ -124,6 +125,26 @@ def test_files_that_are_not_there_are_one_sentence(tmp_path, capsys):
     words = ["train", str(tmp_path), "--target", "y", "--save", str(tmp_path / "m")]
     assert main(words) == 2
     assert "files that end in .parquet; nothing was" in capsys.readouterr().err
+
+
+def test_an_interrupted_training_is_stored_and_says_so(
+    shop, tmp_path, capsys, monkeypatch
+):
+    folder, _ = shop
+    begin = Run.begin_epoch
+
+    def interrupted(run):
+        if len(run.net.history) == 2:
+            raise KeyboardInterrupt
+        begin(run)
+
+    monkeypatch.setattr(Run, "begin_epoch", interrupted)
+    words = ["train", str(folder / "data"), "--target", "left", "--drop", "key"]
+    assert main([*words, "--save", str(tmp_path / "model"), *QUICK]) == 0
+    printed = capsys.readouterr().out
+    assert "Training was interrupted in epoch 2; the model keeps" in printed
+    assert "2 epochs." in printed
+    assert (tmp_path / "model.skops").exists()
 
 
 def test_a_full_disk_leaves_no_model(shop, tmp_path, capsys, monkeypatch):

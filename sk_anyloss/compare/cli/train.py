@@ -82,6 +82,7 @@ def run_train(options: argparse.Namespace) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.filterwarnings("always", r"Column .* is not used")
+        warnings.filterwarnings("always", "Training was interrupted")
         found = train_parquet(
             options.data,
             options.target,
