@@ -234,7 +234,7 @@ def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
     assert main([*words, "--jobs", "1", "--output", str(tmp_path / "here")]) == 0
     save, killed = Store.save, []
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
         host="127.0.0.1",
     ) as cluster:  # fmt: skip
 
