@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from sk_anyloss.training.data.row_groups.dask_frame import (
     is_dask_frame,
 )
 from sk_anyloss.training.data.row_groups.datasets import DatasetGroups, is_dataset
+from sk_anyloss.training.data.row_groups.dealing import deal
 from sk_anyloss.training.data.row_groups.files import RowGroup, RowGroups, is_numeric
 from sk_anyloss.training.data.row_groups.window import Window
 from sk_anyloss.training.data.source import Index, Source
@@ -276,21 +276,23 @@ class ParquetSource(Source):
         small = codes.astype(np.int64, copy=False) if codes.max(initial=0) > 1 else None
         rarest = 1.0 if small is None else float(np.bincount(small).argmin())
         rates = [np.mean(codes[bounds[g] : bounds[g + 1]] == rarest) for g in used]
-        # Of row groups sorted by their rate of the rarest class, each window has one
-        # from every run of as many as there are windows.
-        ranked = used[np.lexsort((rng.random(len(used)), rates))]
-        n_bytes = int(np.diff(self._starts)[used].sum()) * self.shape[1]
-        n_windows = math.ceil(n_bytes * self.dtype.itemsize / max(self.window, 1))
-        n_windows = min(max(n_windows, 1), len(used))
-        windows: list[list[int]] = [[] for _ in range(n_windows)]
-        for start in range(0, len(ranked), n_windows):
-            run = ranked[start : start + n_windows].tolist()
-            for w, g in zip(rng.permutation(n_windows), run, strict=False):
-                windows[w].append(g)
+        sizes = np.diff(self._starts)[used]
+        n_bytes = max(1, self.shape[1] * self.dtype.itemsize)
+        capacity = max(int(self.window // n_bytes), int(sizes.max()))
+        windows, parts = deal(sizes, np.array(rates), capacity, rng)
+        split: dict[int, list[np.ndarray]] = {}
+        for i in np.flatnonzero(parts > 1).tolist():
+            span = np.arange(bounds[used[i]], bounds[used[i] + 1])
+            split[i] = np.array_split(rng.permutation(span), parts[i])
         kind = np.int32 if len(target) < 2**31 else np.int64
         order, stop = np.empty(len(target), dtype=kind), 0
-        for w in rng.permutation(n_windows):
-            spans = [np.arange(bounds[g], bounds[g + 1]) for g in sorted(windows[w])]
+        for w in rng.permutation(len(windows)):
+            spans = [
+                split[i].pop()
+                if i in split
+                else np.arange(bounds[used[i]], bounds[used[i] + 1])
+                for i in sorted(windows[w])
+            ]
             places = np.concatenate(spans)
             start, stop = stop, stop + len(places)
             order[start:stop] = places[stratified_order(target[places], rng)]

@@ -134,9 +134,12 @@ class Window:
             self._starts.move_to_end(g)
             return self._starts[g]
         n = self._size(g)
-        while (start := self._gap(n)) is None:
+        while sum(map(self._size, self._starts)) + n > len(self._buffer):
             removed, _ = self._starts.popitem(last=False)
             self._is_held[removed] = False
+        start = self._gap(n)
+        if start is None:
+            start = self._close_gaps()
         # A group that cannot be read is not held.
         self.read(g, self._buffer[start : start + n])
         self._starts[g], self._is_held[g] = start, True
@@ -151,6 +154,16 @@ class Window:
                 return stop
             stop = start + size
         return stop if len(self._buffer) - stop >= n else None
+
+    def _close_gaps(self) -> int:
+        """Move all groups to the front, and return the first free place."""
+        stop = 0
+        for start, g in sorted((start, g) for g, start in self._starts.items()):
+            n = self._size(g)
+            self._buffer[stop : stop + n] = self._buffer[start : start + n]
+            self._starts[g], self._shift[g] = stop, stop - self.bounds[g]
+            stop += n
+        return stop
 
     def _size(self, g: int) -> int:
         return int(self.bounds[g + 1] - self.bounds[g])
