@@ -10,7 +10,8 @@ which 20,000 samples at most are taken; ``whole``, those with 10,001 to 60,000 s
 ``--metrics`` selects metrics, ``--methods`` methods, by their names in the table. All
 tuning inside a fit is done on shuffled, stratified folds with a fixed seed. Methods
 that do not depend on the metric are fitted once for all metrics, and so are those whose
-threshold is tuned for it.
+threshold is tuned for it; their seconds are those of all fits and of one tuning by
+counts, which is faster than scikit-learn's, so compare times by ``--times``.
 
 Each method has a file of results of its own in ``benchmarks/quality/results``, so that
 a run resumes, and can be done method by method. Without ``--data`` the tables of what
@@ -22,9 +23,10 @@ Methods without results on some of the data sets are left out; ``--common`` leav
 the data sets instead.
 
 ``--times`` measures only the time of a fit of AnyLossClassifierCV and of two other
-searches, one fit at a time. Times are processor times: set ``OMP_NUM_THREADS=1``, and
-they are those of one core. LightGBM, XGBoost and CatBoost take part, with tuned
-thresholds, where they are installed (``pip install sk_anyloss[boosting]``).
+searches, one fit at a time, each as a user calls it. Times are processor times: set
+``OMP_NUM_THREADS=1``, and they are those of one core. LightGBM, XGBoost and CatBoost
+take part, with tuned thresholds, where they are installed (``pip install
+sk_anyloss[boosting]``).
 """
 
 import argparse

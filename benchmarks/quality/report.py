@@ -5,7 +5,7 @@ import argparse
 import pandas as pd
 
 from benchmarks.datasets import format_probabilities
-from benchmarks.quality.methods import ANYLOSS_CV, METRICS, TUNED_HISTGB
+from benchmarks.quality.methods import ANYLOSS_CV, METRICS
 from sk_anyloss.compare.verdict import judge_many
 
 #: The method to which the losses are told by data set.
@@ -49,7 +49,6 @@ def report(table: pd.DataFrame, options: argparse.Namespace) -> None:
         report_metric(scores, own.groupby("method")["seconds"].median())
         if ANYLOSS_CV in scores:
             report_losses(scores)
-            report_ratio(own)
         if options.each:
             print(scores.rename_axis(None, axis=1).round(3).to_string())
     failures = table[table["failed"].notna() & (table["failed"] != "")]
@@ -71,13 +70,6 @@ def report_losses(scores: pd.DataFrame) -> None:
         gaps = behind[REFERENCE].sort_values(ascending=False)
         cells = [f"{name} -{gap:.3f}" for name, gap in gaps[gaps > 0.01].items()]
         print(f"more than 0.01 behind {REFERENCE}: {', '.join(cells) or 'nowhere'}")
-
-
-def report_ratio(table: pd.DataFrame) -> None:
-    """Print the time of a fit relative to HistGB with a tuned threshold."""
-    seconds = table.pivot(index=["set", "fold"], columns="method", values="seconds")
-    if TUNED_HISTGB in seconds:
-        print_ratio(seconds, TUNED_HISTGB)
 
 
 def print_ratio(seconds: pd.DataFrame, other: str) -> None:
