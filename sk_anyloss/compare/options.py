@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from sk_anyloss.compare.methods.own import OwnMethod, register_estimator
 from sk_anyloss.compare.methods.registry import (
     default_methods,
-    is_for_classes,
+    get_method,
+    method_for_classes,
     method_names,
 )
 from sk_anyloss.metrics import Metric, get_metric
@@ -129,9 +130,9 @@ def check_methods(
     methods : sequence of str or estimators, 'all' or None
         As for :func:`compare_tables`.
     n_classes : int, default=2
-        Number of classes. Methods for another number, such as those that tune a
-        threshold if there are more than two, are left out of the default methods and
-        of all methods, and refused by name.
+        Number of classes. With more than two, methods that tune a threshold are
+        replaced by those that tune offsets; where there is no such method, they are
+        left out of the default methods and of all methods, and refused by name.
 
     Returns
     -------
@@ -147,16 +148,21 @@ def check_methods(
     if methods is None:
         return default_methods(n_classes)
     if methods == "all":
-        return [name for name in method_names() if is_for_classes(name, n_classes)]
+        every = method_names()
+        return [name for name in every if method_for_classes(name, n_classes) == name]
     given = [methods] if isinstance(methods, str) else list(methods)
     names = [m if isinstance(m, str) else register_estimator(m) for m in given]
     if not names:
         raise ValueError("There is no method to compare; name at least one.")
+    checked: dict[str, None] = {}
     for name in names:
-        if not is_for_classes(name, n_classes):
+        get_method(name)
+        fitting = method_for_classes(name, n_classes)
+        if fitting is None:
             few_or_many = "two" if n_classes > 2 else "more than two"
             raise ValueError(
                 f"The method {name!r} is for {few_or_many} classes, and the target has "
                 f"{n_classes}; leave it out."
             )
-    return list(dict.fromkeys(names))
+        checked[fitting] = None
+    return list(checked)

@@ -8,8 +8,16 @@ import pytest
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import f1_score, precision_recall_fscore_support
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    confusion_matrix,
+    f1_score,
+    precision_recall_fscore_support,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from sk_anyloss import TunedDecisionClassifier
 from sk_anyloss.__main__ import main
 from sk_anyloss.baselines import SmallClassesSMOTE, get_baseline
 from sk_anyloss.compare import (
@@ -24,7 +32,7 @@ from sk_anyloss.compare import (
 from sk_anyloss.compare.folds.outer import make_splits
 from sk_anyloss.compare.metrics import metric_for_classes
 from sk_anyloss.compare.model_file.archive import pack, unpack
-from sk_anyloss.compare.model_file.saved import predict
+from sk_anyloss.compare.model_file.loading import predict
 from sk_anyloss.metrics import FBeta, metric_name
 from sk_anyloss.plain import PlainClassifier
 
@@ -163,12 +171,27 @@ def test_continuous_targets_are_refused_and_whole_numbers_are_in_their_order():
         make_table(X, np.array([1, "1", "b"], dtype=object)[CODES])
 
 
-def test_methods_for_two_classes_are_left_out_and_refused_by_name():
-    names = default_methods(3)
-    assert "anyloss_cv" in names
-    assert "easy_ensemble" in names
+def test_of_more_classes_offsets_are_tuned_in_place_of_a_threshold():
     assert "histgb_threshold" in default_methods()
-    assert "histgb_threshold" not in names
+    assert "histgb_threshold" not in default_methods(3)
+    assert "histgb_offsets" in default_methods(3)
+    assert "histgb_offsets" not in default_methods()
+    found = compare(X, Y, methods=["logistic_threshold"], folds=3)
+    reference = TunedDecisionClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+        "f1_macro", random_state=0,
+    )  # fmt: skip
+    (table,) = found.tables
+    fold = next(f for f in found.folds if f.method == "logistic_offsets")
+    train = np.setdiff1d(np.arange(150), fold.rows)
+    reference.fit(X[train], table.y[train])
+    expected = confusion_matrix(table.y[fold.rows], reference.predict(X[fold.rows]))
+    np.testing.assert_array_equal(np.reshape(fold.counts, (3, 3)), expected)
+    with pytest.raises(ValueError, match="'logistic_offsets' is for more than two"):
+        compare(X, CODES > 0, methods=["logistic_offsets"])
+
+
+def test_methods_for_two_classes_are_refused_by_name():
     with pytest.raises(ValueError, match="'surrogate_fbeta' is for two classes"):
         compare(X, Y, methods=["surrogate_fbeta"])
 

@@ -7,7 +7,8 @@ import pytest
 
 from sk_anyloss.compare import TableError, load_model, make_table
 from sk_anyloss.compare.cli.main import main
-from sk_anyloss.compare.model_file.saved import predict, strip_training_parts
+from sk_anyloss.compare.model_file.loading import predict
+from sk_anyloss.compare.model_file.parts import strip_training_parts
 from sk_anyloss.compare.run.models import fit_method
 from sk_anyloss.plain import replace_parts, to_plain
 from tests.compare.samples import X, Y, mixed
@@ -62,7 +63,7 @@ def test_samples_in_double_precision_stay_on_their_side_of_a_threshold():
 
 def test_several_classes_have_a_score_each():
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
-    for method in ("anyloss", "logistic"):
+    for method in ("anyloss", "logistic", "logistic_offsets"):
         model, names, converted = convert(method, y, "f1_macro")
         labels, scores = run(converted, {"X": SINGLE.astype(np.float32)})
         np.testing.assert_allclose(scores, model.predict_proba(SINGLE), atol=1e-5)

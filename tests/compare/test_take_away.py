@@ -1,6 +1,8 @@
 """What a comparison leaves behind: estimators, model files and their evaluation."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from sk_anyloss.compare import (
 )
 from sk_anyloss.compare.cli.main import main
 from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.metrics import Savings
 from tests.compare.samples import X, Y, mixed
 
 LABELS = np.where(Y == 1, "left", "stayed")
@@ -106,6 +109,45 @@ def test_a_stored_model_is_loaded_in_one_line(found, stored):
     np.testing.assert_allclose(
         model.predict_proba(table.X), fitted.predict_proba(table.X), atol=1e-12
     )
+
+
+WITHOUT_TORCH = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, NoTorch())
+import pandas as pd
+from sk_anyloss.compare import load_model
+samples = pd.read_csv(sys.argv[1])
+for path in sys.argv[2:]:
+    print(*load_model(path).predict(samples))
+assert not {"torch", "skorch"} & set(sys.modules)
+"""
+
+
+def test_stored_models_are_loaded_where_torch_cannot_be_imported(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    several = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
+    paths, expected = [], []
+    # A metric that is a function is not stored.
+    for y, metric, methods in (
+        (Y, Savings(fp=1, fn=4), ["anyloss", "bce_threshold", "logistic_threshold"]),
+        (several, "f1", ["logistic_offsets", "bce_smote"]),
+    ):
+        found = compare(frame, y, metric, methods=methods, folds=2)
+        for name in methods:
+            paths.append(found.save(tmp_path / name, name))
+            predicted = found.best_estimator(name).predict(frame)
+            expected.append(" ".join(map(str, predicted)))
+    words = [sys.executable, "-c", WITHOUT_TORCH, tmp_path / "new.csv", *paths]
+    ended = subprocess.run(words, capture_output=True, text=True)
+    assert ended.stderr == ""
+    assert ended.stdout.splitlines() == expected
 
 
 def test_evaluate_scores_new_samples(found, stored, tmp_path, capsys):

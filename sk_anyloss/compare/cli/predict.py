@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from sk_anyloss.compare.errors import TableError, missing_column
-from sk_anyloss.compare.model_file.saved import predict
+from sk_anyloss.compare.model_file.loading import predict
 from sk_anyloss.compare.parquet.predictions import predict_folder
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.reading.files import read_frame

@@ -22,6 +22,7 @@ from sk_anyloss._names import unknown
 from sk_anyloss.baselines import SmallClassesSMOTE, get_baseline, tuned_threshold
 from sk_anyloss.compare.methods import boosting
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.tuned_decision import TunedDecisionClassifier
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.search import AnyLossClassifierCV
 
@@ -29,7 +30,7 @@ __all__ = [
     "Method",
     "default_methods",
     "get_method",
-    "is_for_classes",
+    "method_for_classes",
     "method_names",
     "register_method",
     "unregister_method",
@@ -183,7 +184,7 @@ def default_methods(n_classes: int = 2) -> list[str]:
     return [
         name
         for name, method in _REGISTRY.items()
-        if method.default and is_for_classes(name, n_classes)
+        if method.default and method_for_classes(name, n_classes) == name
     ]
 
 
@@ -212,8 +213,8 @@ def get_method(name: str) -> Method:
     return _REGISTRY[name]
 
 
-def is_for_classes(name: str, n_classes: int) -> bool:
-    """Whether a method can be compared for a number of classes.
+def method_for_classes(name: str, n_classes: int) -> str | None:
+    """The method to compare for a number of classes.
 
     Parameters
     ----------
@@ -224,16 +225,23 @@ def is_for_classes(name: str, n_classes: int) -> bool:
 
     Returns
     -------
-    is_for_classes : bool
-        False where it is for another number of classes.
+    name : str or None
+        The method itself; for more than two classes the method with tuned offsets in
+        place of one with a tuned threshold; None if there is none.
 
     Examples
     --------
-    >>> from sk_anyloss.compare.methods.registry import is_for_classes
-    >>> is_for_classes("histgb", 3), is_for_classes("histgb_threshold", 3)
-    (True, False)
+    >>> from sk_anyloss.compare.methods.registry import method_for_classes
+    >>> method_for_classes("histgb", 3), method_for_classes("histgb_threshold", 3)
+    ('histgb', 'histgb_offsets')
     """
-    return get_method(name).classes in ("any", "two" if n_classes == 2 else "more")
+    fitting = ("any", "two") if n_classes == 2 else ("any", "more")
+    if get_method(name).classes in fitting:
+        return name
+    counterpart = f"{name.removesuffix('_threshold')}_offsets"
+    if n_classes == 2 or counterpart not in _REGISTRY:
+        return None
+    return counterpart
 
 
 def _scaled(*steps: BaseEstimator) -> BaseEstimator:
@@ -361,7 +369,7 @@ def _register_family(
 
 
 def _register_tuned(name: str, title: str, build: Build, default: bool = False) -> None:
-    """Register a classifier with a tuned threshold, which two classes have."""
+    """Register a classifier with a tuned threshold, and with tuned offsets."""
     register_method(
         f"{name}_threshold",
         lambda metric, seed: tuned_threshold(
@@ -370,6 +378,15 @@ def _register_tuned(name: str, title: str, build: Build, default: bool = False) 
         f"{title}, tuned threshold",
         default=default,
         classes="two",
+    )
+    register_method(
+        f"{name}_offsets",
+        lambda metric, seed: TunedDecisionClassifier(
+            build(metric, seed), metric, random_state=seed
+        ),
+        f"{title}, tuned offsets",
+        default=default,
+        classes="more",
     )
 
 

@@ -16,7 +16,7 @@ MODELS: tuple[tuple[str, ...], ...] = (
 ADDITIONS: tuple[tuple[str, ...], ...] = (
     ("",),
     ("_balanced", "_class_weight"),
-    ("_threshold",),
+    ("_threshold", "_offsets"),
 )
 
 

@@ -133,7 +133,6 @@ PRIVATE_ATTRIBUTES = {
     },
     "TfidfVectorizer": {"_tfidf"},
     "ToFloat": {"_needs_str_replace", "_thousand"},
-    "TunedThreshold": {"_curve_scorer"},
 }
 
 

@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix
 from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.metrics import metric_for_classes, score_counts
 from sk_anyloss.compare.model_file.facts import Facts
-from sk_anyloss.compare.model_file.saved import apply_model, load
+from sk_anyloss.compare.model_file.loading import apply_model, load
 from sk_anyloss.compare.report.text import metric_title
 from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS
 from sk_anyloss.compare.tables.labels import as_labels

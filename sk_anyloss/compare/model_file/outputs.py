@@ -62,7 +62,7 @@ def decision_threshold(model: BaseEstimator, X: Features) -> float | None:
     classifier = model.steps[-1][1]
     candidates = [
         getattr(classifier, name)
-        for name in ("best_threshold_", "threshold_")
+        for name in ("threshold", "threshold_")
         if hasattr(classifier, name)
     ]
     for threshold in [*candidates, 0.5]:

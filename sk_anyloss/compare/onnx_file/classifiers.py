@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -91,10 +91,10 @@ def add_classifier(g: Graph, model: BaseEstimator, x: str, n: int) -> Decided:
         return add_classifier(g, model.steps[-1][1], x, n)
     if isinstance(model, PlainClassifier):
         return _add_plain(g, model, x, n)
-    if isinstance(model, TunedThresholdClassifierCV):
+    if isinstance(model, FixedThresholdClassifier):
         inner = add_classifier(g, model.estimator_, x, n)
         # From the threshold on, a sample is positive; argmax prefers the first class.
-        below = np.nextafter(float(model.best_threshold_), -np.inf)
+        below = np.nextafter(float(model.threshold), -np.inf)
         one = g.add("Sub", _column(g, inner.scores, 1), _vector(below))
         return Decided(inner.scores, _two(g, g.add("Neg", one), one))
     if isinstance(model, LogisticRegression):
@@ -231,7 +231,7 @@ def _add_plain(g: Graph, model: PlainClassifier, x: str, n: int) -> Decided:
             odds = g.add("Sub", _column(g, odds, 1), _column(g, odds, 0))
         probability = probabilities(odds, model.other_thresholds_[k])
         weighted.append((probability, float(model.other_weights_[k])))
-    if len(weighted) == 1:
+    if len(weighted) == 1 and not others:
         log_odds = g.add(
             "Sub", outputs, _double(np.atleast_1d(model.logit_thresholds_[0]))
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sk_anyloss.compare.errors import TableError
-from sk_anyloss.compare.model_file.saved import apply_model, load
+from sk_anyloss.compare.model_file.loading import apply_model, load
 from sk_anyloss.estimators.parquet import check_output, write_tables
 from sk_anyloss.training.data.row_groups.files import RowGroups
 
