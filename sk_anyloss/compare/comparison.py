@@ -211,7 +211,9 @@ class Comparison(Results):
             table, method, self.metric, int(self.settings.get("seed", 0))
         )
         columns = [str(name) for name in as_frame(table.X).columns]
-        return LabelledClassifier(model, table.classes, columns, is_fitted=True)
+        return LabelledClassifier(
+            model, table.classes, columns, is_fitted=True, has_labels=table.has_labels
+        )
 
     def save(
         self,

@@ -126,6 +126,15 @@ def test_skore_itself_has_the_scores_of_the_comparison():
         assert means[title] == pytest.approx(found.table.loc[name, "recall"], abs=1e-9)
 
 
+def test_skore_itself_has_the_area_of_a_label_that_is_first_in_the_alphabet():
+    pytest.importorskip("skore")
+    labels = np.where(Y == 1, "bad", "good")
+    found = compare(X, labels, methods=["logistic"], folds=3)
+    area = found.to_skore().metrics.roc_auc()
+    expected = found.table.loc["logistic", "roc_auc"]
+    assert area.to_numpy().ravel()[0] == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("module", "call"), [("skore", "to_skore"), ("mlflow", "log_to_mlflow")]
 )

@@ -7,10 +7,10 @@ import pyarrow
 import pytest
 from scipy.sparse import csr_array
 
-from sk_anyloss.compare import TableError, make_table, read_table
+from sk_anyloss.compare import TableError, compare, make_table, read_table
 from sk_anyloss.compare.cli.main import main
 from sk_anyloss.compare.tables.reading.files import read_frame
-from tests.compare.samples import mixed
+from tests.compare.samples import X, Y, mixed
 
 
 def shop():
@@ -168,6 +168,12 @@ def test_frames_of_other_libraries_keep_their_names(make):
     assert list(table.X.columns) == list(frame.columns)
     np.testing.assert_allclose(table.X["size"], frame["size"])
     assert table.X["colour"].dropna().tolist() == frame["colour"].dropna().tolist()
+    numbers = pd.DataFrame(X[:, :3], columns=["one", "two", "three"])
+    found = compare(make(numbers), Y, methods=["logistic"], folds=2)
+    model = found.best_estimator()
+    assert list(model.columns) == ["one", "two", "three"]
+    shuffled = make(numbers[["three", "one", "two"]])
+    assert model.predict(shuffled).tolist() == model.predict(numbers).tolist()
 
 
 def test_a_sparse_frame_keeps_its_names_and_a_matrix_is_made_dense():
@@ -179,6 +185,9 @@ def test_a_sparse_frame_keeps_its_names_and_a_matrix_is_made_dense():
     np.testing.assert_array_equal(table.X.to_numpy(), dense)
     matrix = make_table(csr_array(dense), [0, 1] * 30)
     np.testing.assert_array_equal(np.asarray(matrix.X), dense)
+    found = compare(csr_array(dense), [0, 1] * 30, methods=["logistic"], folds=2)
+    model = found.best_estimator()
+    assert model.predict(csr_array(dense)).tolist() == model.predict(dense).tolist()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
@@ -53,6 +54,8 @@ def test_a_registered_method_is_compared():
 def test_invalid_options_are_refused():
     with pytest.raises(ValueError, match=r"Unknown method 'histgbb'. Did you mean"):
         compare(X, Y, methods=["histgbb"])
+    with pytest.raises(ValueError, match=r"methods must hold names, classif.*mean"):
+        compare(X, Y, methods=[np.mean])
     with pytest.raises(ValueError, match="no method to compare"):
         compare(X, Y, methods=[])
     with pytest.raises(ValueError, match=r"roc_auc.*is a metric over all thresholds"):

@@ -10,7 +10,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier as ExtraTrees
-from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
+from sklearn.metrics import (
+    confusion_matrix,
+    f1_score,
+    get_scorer,
+    matthews_corrcoef,
+    roc_auc_score,
+)
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
@@ -67,6 +73,26 @@ def test_the_best_estimator_can_be_cloned_and_cross_validated(found):
     assert np.isfinite(scores).all()
     with pytest.raises(ValueError, match="y holds 'maybe', which is none of"):
         model.fit(table.X, ["maybe"] * len(table.X))
+
+
+def test_scorers_of_scikit_learn_take_labels_in_any_order(tmp_path):
+    # The positive label comes first in the alphabet.
+    labels = np.where(Y == 1, "bad", "good")
+    found = compare(X, labels, methods=["logistic"], folds=3)
+    model = found.best_estimator()
+    assert found.tables[0].positive == "bad"
+    assert model.classes_.tolist() == ["bad", "good"]
+    loaded = load_model(found.save(tmp_path / "model", calibrate=True))
+    for one in (model, loaded):
+        area = roc_auc_score(Y, one.predict_proba(X)[:, 0])
+        assert area > 0.8
+        scorer = get_scorer("roc_auc")
+        assert scorer(one, X, labels) == pytest.approx(area, abs=1e-12)
+        assert get_scorer("neg_log_loss")(one, X, labels) > -0.6
+    three = np.array(["c", "a", "b"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    several = compare(X, three, methods=["logistic"], folds=2).best_estimator()
+    picked = several.classes_[several.predict_proba(X).argmax(axis=1)]
+    assert picked.tolist() == several.predict(X).tolist()
 
 
 def test_new_categories_are_named_with_their_column(found, stored, tmp_path, capsys):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.folds.outer import make_splits
 from sk_anyloss.compare.methods.registry import get_method
-from sk_anyloss.compare.run.labelled import LabelledClassifier
+from sk_anyloss.compare.run.labelled import LabelledClassifier, as_object
 from sk_anyloss.compare.run.models import make_tuned_model
 from sk_anyloss.compare.tables.table import as_frame
 
@@ -78,7 +78,7 @@ def to_skore(
             table, results.check_compared(name), results.metric, seed
         )
         classifier = LabelledClassifier(model, table.classes, [str(c) for c in X])
-        labels = classifier.classes_[table.y]
+        labels = as_object(table.classes)[table.y]
         reports[get_method(name).title] = skore.CrossValidationReport(
             classifier, X, labels, pos_label=table.positive, splitter=splits,
             n_jobs=n_jobs,

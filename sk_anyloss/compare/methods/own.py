@@ -46,7 +46,8 @@ def register_estimator(given: OwnMethod) -> str:
     >>> unregister_method(name)
     """
     title, estimator = given if isinstance(given, tuple) else ("", given)
-    if isinstance(estimator, type) or not is_classifier(estimator):
+    is_estimator = isinstance(estimator, BaseEstimator) or hasattr(estimator, "fit")
+    if isinstance(estimator, type) or not (is_estimator and is_classifier(estimator)):
         raise ValueError(
             f"methods must hold names, classifiers or (title, classifier), got "
             f"{given!r}."

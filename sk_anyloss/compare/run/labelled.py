@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from sk_anyloss.compare.errors import TableError
@@ -15,7 +16,14 @@ from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.tables.labels import Label, as_labels
 from sk_anyloss.compare.tables.table import to_numbers
 
-__all__ = ["LabelledClassifier"]
+__all__ = ["LabelledClassifier", "as_object"]
+
+
+def as_object(labels: Sequence[Label]) -> np.ndarray:
+    """An array of labels of any types, as they are."""
+    array = np.empty(len(labels), dtype=object)
+    array[:] = list(labels)
+    return array
 
 
 class LabelledClassifier(ClassifierMixin, BaseEstimator):
@@ -35,11 +43,14 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
     calibration : dict, default=None
         Scores of two classes and their calibrated probabilities, which
         ``predict_proba`` then gives.
+    has_labels : bool, default=False
+        Whether ``classes`` are the names of several labels.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes, in the order of the columns of ``predict_proba``.
+        The classes, sorted as scikit-learn needs them, in the order of the columns of
+        ``predict_proba``; of several labels their names, in the given order.
 
     Examples
     --------
@@ -58,19 +69,25 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         columns: Sequence[str] | None = None,
         is_fitted: bool = False,
         calibration: Calibration | None = None,
+        has_labels: bool = False,
     ) -> None:
         self.model = model
         self.classes = classes
         self.columns = columns
         self.is_fitted = is_fitted
         self.calibration = calibration
+        self.has_labels = has_labels
 
     @property
     def classes_(self) -> np.ndarray:
         """The classes, in the order of the columns of ``predict_proba``."""
-        labels = np.empty(len(self.classes), dtype=object)
-        labels[:] = list(self.classes)
-        return labels
+        return as_object(self.classes)[self._order()]
+
+    def _order(self) -> np.ndarray:
+        """Codes of the classes, sorted by their labels; of several labels as it is."""
+        if self.has_labels:
+            return np.arange(len(self.classes))
+        return np.argsort(np.array(list(self.classes)), kind="stable")
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted or hasattr(self, "model_")
@@ -120,7 +137,7 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
             codes = np.asarray(model.predict(samples), dtype=int)
         if codes.ndim == 2:
             return codes
-        return np.array(self.classes_[codes].tolist())
+        return np.array(as_object(self.classes)[codes].tolist())
 
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> np.ndarray:
         """Predict scores of the classes.
@@ -133,15 +150,20 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, C)
-            They rank samples; they are probabilities only with a calibration.
+            A column for each of ``classes_``. They rank samples; they are probabilities
+            only with a calibration.
         """
         model, samples = self._fitted(), self._select(X)
         with named_categories(model, samples):
             scores = np.asarray(model.predict_proba(samples), dtype=float)
-        if not self.calibration:
-            return scores
-        probability = apply_calibration(self.calibration, scores[:, 1])
-        return np.stack([1 - probability, probability], axis=1)
+        if scores.shape[1] < len(self.classes):  # A resampler has removed a class.
+            known, found = np.asarray(model.classes_, dtype=int), scores
+            scores = np.zeros((len(found), len(self.classes)))
+            scores[:, known] = found
+        if self.calibration:
+            probability = apply_calibration(self.calibration, scores[:, 1])
+            scores = np.stack([1 - probability, probability], axis=1)
+        return scores[:, self._order()]
 
     def _fitted(self) -> BaseEstimator:
         if hasattr(self, "model_"):
@@ -151,6 +173,10 @@ class LabelledClassifier(ClassifierMixin, BaseEstimator):
         return self.model
 
     def _select(self, X: pd.DataFrame | ArrayLike) -> pd.DataFrame | np.ndarray:
+        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+            X = X.to_pandas()  # Of polars and pyarrow, with the names of the columns.
+        elif issparse(X):
+            X = X.toarray()
         needs_array = "encoder" not in self.model.named_steps
         if not isinstance(X, pd.DataFrame):
             array = np.asarray(X)

@@ -150,7 +150,8 @@ def make_table(
     frame, left_out = leave_out_ids(frame, keep)
     # Floats need no encoder; an array of them stays an array.
     numeric = all(pd.api.types.is_float_dtype(dtype) for dtype in frame.dtypes)
-    stays_array = numeric and not isinstance(X, pd.DataFrame)
+    has_names = isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas")
+    stays_array = numeric and not has_names
     data = frame.to_numpy(float) if stays_array else frame
     return Table(
         name,
