@@ -20,6 +20,7 @@ from sk_anyloss.compare.folds.outer import make_splits
 from sk_anyloss.compare.folds.tuning import fit_with_groups, inner_groups
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import AnyMetric, count_decisions, score_counts
+from sk_anyloss.compare.report.text import has_constraint
 from sk_anyloss.compare.run.models import make_tuned_model
 from sk_anyloss.compare.tables.table import (
     Features,
@@ -39,6 +40,8 @@ __all__ = ["Explanation", "explain"]
 FOLDS = 3
 #: Fractions of the training samples of a fold.
 FRACTIONS = (0.25, 0.5, 1.0)
+#: Difference of the means from which a learning curve counts as rising.
+RISE = 0.01
 #: Samples of the smallest class that a part must have.
 MIN_CLASS = 5
 #: Columns that are permuted, how often on each fold, and on how many test samples.
@@ -86,13 +89,14 @@ class Explanation:
         first = f"{self.method} relies most on {', '.join(strongest)}."
         if len(self.learning) < 2:
             return first
-        half, whole = (self.learning.iloc[i] for i in (-2, -1))
-        gain = whole["mean"] - half["mean"]
-        what = "rises" if gain >= 0 else "falls"
+        less, whole = (self.learning.iloc[i] for i in (-2, -1))
+        if has_constraint(self.metric) and min(less["mean"], whole["mean"]) < 0:
+            return first  # The means hold shortfalls.
+        likely = "likely" if whole["mean"] - less["mean"] >= RISE else "unlikely"
         return (
-            f"{first} From {half['samples']:,.0f} to {whole['samples']:,.0f} training "
-            f"samples its {self.metric} {what} by {abs(gain):.3f}, from "
-            f"{half['mean']:.3f} to {whole['mean']:.3f}."
+            f"{first} On {whole['samples']:,.0f} instead of {less['samples']:,.0f} "
+            f"training samples it has {self.metric} {whole['mean']:.3f} instead of "
+            f"{less['mean']:.3f}: more samples are {likely} to help."
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -241,8 +245,13 @@ def _explain_fold(
             if some is None:
                 continue
             own = [None if a is None else a[some] for a in (groups, weight)]
-            fitted = fit_with_groups(clone(model), samples[some], y[some], *own)
-            value = score(fitted, samples[test], test)
+            try:
+                fitted = fit_with_groups(clone(model), samples[some], y[some], *own)
+                value = score(fitted, samples[test], test)
+            except Exception:
+                if fraction == 1:
+                    raise
+                continue  # Too few samples for a tuning, say.
             curve.append({"fraction": fraction, "samples": len(some), "score": value})
         held_out = _some_of(test, seed)
         encoded = np.asarray(fitted[:-1].transform(samples[held_out]))

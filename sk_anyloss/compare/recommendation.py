@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
-__all__ = ["SURE", "Recommendation", "recommend"]
+__all__ = ["SURE", "Recommendation", "choose", "recommend"]
 
 #: Probability of being better from which a method is recommended over another.
 SURE = 0.8
@@ -92,6 +92,29 @@ def recommend(results: Results, data: str | None = None) -> Recommendation | Non
     recommendation : Recommendation or None
         None if every method failed.
     """
+    found = choose(results, data)
+    if found is None:
+        return None
+    if data is None and len(results.tables) == 1:
+        data = results.tables[0].name
+    return replace(found, sentence=_sentence(results, data, found))
+
+
+def choose(results: Results, data: str | None = None) -> Recommendation | None:
+    """As :func:`recommend`, without the sentence, which names checks.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    data : str, default=None
+        Name of a data set; all by default.
+
+    Returns
+    -------
+    recommendation : Recommendation or None
+        None if every method failed.
+    """
     if data is None and len(results.tables) == 1:
         data = results.tables[0].name
     means = results.ranking(data)["mean"].dropna()
@@ -109,7 +132,7 @@ def recommend(results: Results, data: str | None = None) -> Recommendation | Non
     second = others[0] if others else None
     if second is not None and probabilities[second] is None:
         method = leader  # Nothing is known of their difference.
-    found = Recommendation(
+    return Recommendation(
         method=method,
         leader=leader,
         is_clear=is_clear,
@@ -120,8 +143,6 @@ def recommend(results: Results, data: str | None = None) -> Recommendation | Non
         equals=equals,
         sentence="",
     )
-    sentence = _sentence(results, data, found)
-    return Recommendation(**{**asdict(found), "sentence": sentence})
 
 
 def _sentence(results: Results, data: str | None, found: Recommendation) -> str:
@@ -147,21 +168,21 @@ def _sentence(results: Results, data: str | None, found: Recommendation) -> str:
             f"best mean so far ({metric} {score_of(found.leader)}; {following})."
             f"{partial}"
         )
-    really = f"probability that it is really better {found.probability:.2f}"
+    really = "probability that it is really better"
+    p = f"{really} {found.probability:.2f}"
     if found.is_clear:
-        return f"Use {title}. {effect} ({score}; {following}, {really}).{last}"
-    leader = get_method(found.leader).title
-    close = (
-        f"Too close to call: {leader} leads with {metric} "
-        f"{score_of(found.leader)} "
-        f"({following}, {really})."
-    )
-    n = len(found.equals)
+        return f"Use {title}. {effect} ({score}; {following}, {p}).{last}"
     if found.method == found.leader:
-        which = f"It is also the simplest of the {n} equals."
+        why = f"{score}, the best mean; {following}, {p}"
     else:
-        which = f"The simplest of the {n} equals is {title} ({score})."
-    return f"{close} {which} {effect}.{last}"
+        best = f"{get_method(found.leader).title} {score_of(found.leader)}"
+        verdict = results.verdict_of(found.leader, found.method, data)
+        p = "" if verdict is None else f", {really} {verdict.better:.2f}"
+        why = f"{score}; best mean: {best}{p}"
+    return (
+        f"Too close to call; the simplest of the {len(found.equals)} equals is "
+        f"{title}. {effect} ({why}).{last}"
+    )
 
 
 def describe_effect(results: Results, method: str, data: str | None) -> str:

@@ -206,6 +206,14 @@ def test_perfect_constant_unstable_and_overfitted_results_are_found():
     assert outcome({"bce": steady}) == {}
 
 
+def test_the_method_that_is_recommended_is_checked_and_not_the_leader():
+    # The simpler one is recommended of the two, and it is the leader that varies.
+    steady = [[18, 2, 3, 7]] * 4
+    varies = [[20, 0, 1, 9], [20, 0, 6, 4], [20, 0, 1, 9], [20, 0, 2, 8]]
+    assert "R5" in outcome({"histgb": varies, "bce": [[10, 10, 5, 5]] * 4})
+    assert "R5" not in outcome({"histgb": varies, "logistic": steady})
+
+
 def test_training_counts_come_from_the_training_samples():
     found = compare(X, Y, methods=["histgb"], folds=2)
     for fold in found.folds:

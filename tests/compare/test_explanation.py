@@ -7,10 +7,11 @@ import html
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 from sk_anyloss.compare import Comparison, compare, compare_tables, make_table
 from sk_anyloss.compare import explanation as explanations
-from sk_anyloss.compare.explanation import MAX_COLUMNS
+from sk_anyloss.compare.explanation import MAX_COLUMNS, Explanation
 from tests.compare.samples import X, Y, mixed
 
 
@@ -34,6 +35,37 @@ def test_the_column_that_holds_the_signal_is_the_most_important_one():
     assert "relies most on colour" in found.text()
     (stored,) = found.summary()["data"]
     assert stored["explanation"]["importances"][0]["column"] == "colour"
+
+
+def curve(*means, metric="F1"):
+    learning = pd.DataFrame({"samples": [50, 100], "mean": means, "std": [0.1, 0.1]})
+    importances = pd.DataFrame({"column": ["a"], "mean": [0.1], "std": [0.0]})
+    return str(Explanation("logistic", metric, importances, 1, learning))
+
+
+def test_the_learning_curve_says_whether_more_samples_are_likely_to_help():
+    assert curve(0.7, 0.75) == (
+        "logistic relies most on a. On 100 instead of 50 training samples it has F1 "
+        "0.750 instead of 0.700: more samples are likely to help."
+    )
+    assert "0.699 instead of 0.700: more samples are unlikely" in curve(0.7, 0.699)
+    # Below 0 is by how much a constraint is missed.
+    missed = curve(-0.1, 0.3, metric="precision@recall>=0.8")
+    assert missed == "logistic relies most on a."
+
+
+class NeedsSamples(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        if len(X) < 30:
+            raise ValueError("too few samples")
+        return super().fit(X, y)
+
+
+def test_a_part_of_the_samples_that_cannot_be_fitted_is_left_out():
+    found = compare(X, Y, methods=[("fussy", NeedsSamples())], folds=3)
+    explanation = found.explain()
+    assert explanation.learning["samples"].tolist() == [40, 80]
+    assert len(explanation.importances) == X.shape[1]
 
 
 def test_groups_time_and_several_classes_are_explained():

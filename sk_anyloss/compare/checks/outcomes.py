@@ -9,6 +9,7 @@ import numpy as np
 from sk_anyloss.compare.checks.base import NotApplicable, ResultCheck
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import score_counts
+from sk_anyloss.compare.recommendation import choose
 from sk_anyloss.compare.report.text import (
     constraint_text,
     has_constraint,
@@ -35,6 +36,13 @@ def _leader(results: Results, table: Table) -> str:
     if best is None:
         raise NotApplicable("no fit is finished without a failure")
     return best
+
+
+def _recommended(results: Results, table: Table) -> str:
+    found = choose(results, table.name)
+    if found is None:
+        raise NotApplicable("no fit is finished without a failure")
+    return found.method
 
 
 def _folds(results: Results, table: Table, method: str) -> list[Fold]:
@@ -131,9 +139,9 @@ class OneClassOnly(ResultCheck):
     code, title, severity = "R4", "thresholds at the edge", "medium"
 
     def find(self, results: Results, table: Table) -> str | None:
-        """Folds in which the leader predicts a single class."""
-        leader = _leader(results, table)
-        folds = _folds(results, table, leader)
+        """Folds in which the recommended method predicts a single class."""
+        method = _recommended(results, table)
+        folds = _folds(results, table, method)
         if table.has_labels:
             raise NotApplicable("the target has several labels")
         shape = table.n_classes, table.n_classes
@@ -143,7 +151,7 @@ class OneClassOnly(ResultCheck):
             return None
         label = table.classes[int(np.sum(single, axis=0).argmax())]
         return (
-            f"In {len(single)} of {len(folds)} folds {get_method(leader).title} labels "
+            f"In {len(single)} of {len(folds)} folds {get_method(method).title} labels "
             f"every sample {label}: its threshold is at the edge of its scores there."
         )
 
@@ -153,13 +161,13 @@ class UnstableFolds(ResultCheck):
 
     code, title, severity = "R5", "agreement of the folds", "medium"
 
-    #: Standard deviation of the leader's scores from which it is reported.
+    #: Standard deviation of its scores from which it is reported.
     MAX_STD = 0.15
 
     def find(self, results: Results, table: Table) -> str | None:
-        """Whether the scores of the leader vary much between folds."""
-        leader = _leader(results, table)
-        scores = results.scores(table.name)[leader].dropna()
+        """Whether the scores of the recommended method vary much between folds."""
+        method = _recommended(results, table)
+        scores = results.scores(table.name)[method].dropna()
         if has_constraint(results.metric) and scores.min() < 0:
             raise NotApplicable("the constraint is not met in every fold")
         if len(scores) < 3:
@@ -167,7 +175,7 @@ class UnstableFolds(ResultCheck):
         if scores.std(ddof=1) <= self.MAX_STD:
             return None
         return (
-            f"The scores of {get_method(leader).title} range from {scores.min():.3f} "
+            f"The scores of {get_method(method).title} range from {scores.min():.3f} "
             f"to {scores.max():.3f} over {len(scores)} folds; --repeats 5 gives a mean "
             "that depends less on the split."
         )
@@ -182,22 +190,22 @@ class TrainingGap(ResultCheck):
     MAX_GAP = 0.2
 
     def find(self, results: Results, table: Table) -> str | None:
-        """Whether the leader is much better on its training samples."""
-        leader = _leader(results, table)
-        folds = _folds(results, table, leader)
+        """Whether the recommended method is much better on its training samples."""
+        method = _recommended(results, table)
+        folds = _folds(results, table, method)
         counts = [fold.train_counts for fold in folds if fold.train_counts]
         if not counts:
             raise NotApplicable("the folds have no predictions of training samples")
         metric = results.metric
         train = np.mean([score_counts(metric, own, table.classes) for own in counts])
-        scores = results.scores(table.name)[leader]
+        scores = results.scores(table.name)[method]
         if has_constraint(metric) and scores.min() < 0:
             raise NotApplicable("the constraint is not met in every fold")
         test = scores.mean()
         if train - test <= self.MAX_GAP:
             return None
         return (
-            f"{get_method(leader).title} has {results.metric_title} {train:.3f} on its "
+            f"{get_method(method).title} has {results.metric_title} {train:.3f} on its "
             f"training samples and {test:.3f} on held-out ones: it overfits, so more "
             "samples or a simpler method may help."
         )

@@ -117,7 +117,7 @@ def _label_points(axes: Axes, ranking: pd.DataFrame, theme: Theme) -> None:
     """Write titles beside the points, where they cover neither points nor titles."""
     points = axes.transData.transform(ranking[["seconds", "mean"]].to_numpy(float))
     frame = axes.get_window_extent()
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in points]
+    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in points]
     for i, (name, row) in enumerate(ranking.iterrows()):
         title = printable(row["title"])
         width = CHARACTER * len(title)
@@ -138,11 +138,14 @@ def _label_points(axes: Axes, ranking: pd.DataFrame, theme: Theme) -> None:
         best = free[0] if free else 0
         taken.append(boxes[best])
         side, shift = places[best]
+        # A title that is not beside its point is joined to it.
+        line = {"arrowstyle": "-", "lw": 0.6, "color": theme["text"], "alpha": 0.5}
         axes.annotate(
             title, (row["seconds"], row["mean"]),
             xytext=(7 * side, shift * 0.72), textcoords="offset points",
             ha="left" if side == 1 else "right", va="center", fontsize=9,
             color=method_colour(str(name), theme),
+            arrowprops=line if abs(shift) > LINE else None,
         )  # fmt: skip
 
 

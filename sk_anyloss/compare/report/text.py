@@ -238,6 +238,8 @@ def score_text(row: Mapping[str, float]) -> str:
     >>> from sk_anyloss.compare.report.text import score_text
     >>> score_text({"mean": 0.25}), score_text({"mean": -0.1, "met": 2, "scored": 3})
     ('0.250', 'met 2/3')
+    >>> score_text({"mean": -0.0001})
+    '0.000'
     """
     if constraint_text(row):
         return f"met {row['met']:.0f}/{row['scored']:.0f}"
@@ -253,7 +255,8 @@ def _mean_and_std(row: Mapping[str, float]) -> str:
 
 def _number(value: float, digits: int = 3) -> str:
     """The number, and nothing where there is none."""
-    return "" if value != value else f"{value:.{digits}f}"
+    # Adding 0 turns -0 into 0.
+    return "" if value != value else f"{round(value, digits) + 0:.{digits}f}"
 
 
 def _format_classes(section: ClassSection) -> list[str]:

@@ -162,15 +162,15 @@ class Table:
         if self.is_binary:
             proportion = f"{counts[1] / n:.1%}".replace("%", " %")
             return f"{size}, {counts[1]:,} ({proportion}) are {self.positive}"
+        span = f"{counts.min():,}"
+        if counts.max() > counts.min():
+            span += f" to {counts.max():,}"
         if self.has_labels:
             return (
-                f"{size}, {self.n_classes} labels on {counts.min():,} to "
-                f"{counts.max():,} samples, {counts.sum() / n:.1f} on a sample"
+                f"{size}, {self.n_classes} labels on {span} samples, "
+                f"{counts.sum() / n:.1f} on a sample"
             )
-        return (
-            f"{size}, {self.n_classes} classes of {counts.min():,} to "
-            f"{counts.max():,} samples"
-        )
+        return f"{size}, {self.n_classes} classes of {span} samples"
 
 
 def as_frame(X: Features) -> pd.DataFrame:
