@@ -10,6 +10,7 @@ from sklearn.datasets import load_wine
 from sk_anyloss.compare import Comparison, compare, compare_tables, make_table
 from sk_anyloss.compare.methods.registry import method_names
 from sk_anyloss.compare.methods.simplicity import simplicity
+from sk_anyloss.compare.report.html.tables import html_table
 from sk_anyloss.compare.run.store import Fold
 from sk_anyloss.compare.verdict import judge
 from tests.compare.samples import FAST, X, Y
@@ -62,6 +63,13 @@ def test_between_equals_the_simplest_is_named():
         "mean: AnyLossCV 0.800, probability that it is really better "
         f"{better:.2f})."
     )
+
+
+def test_the_page_marks_the_recommended_method_in_the_ranking():
+    hits = {"histgb": [8, 8, 7, 9], "logistic": [7, 8, 8, 7], "bce": [1, 1, 2, 1]}
+    page = html_table(comparison(hits), None)
+    assert "logistic <small>(recommended)</small></th>" in page
+    assert page.count("(recommended)") == 1
 
 
 def test_a_leader_can_be_the_simplest_of_the_equals():

@@ -220,11 +220,10 @@ def _describe(tables: list[Table], folds: int) -> None:
     for table in tables:
         print(table.describe())
         print(f"  Folds: {folds}, {describe_folds(table)}.")
-        for note in table.notes:
-            print(f"  {note}")
-        for finding in check_table(table, folds):
-            if finding.status == "found":
-                print("\n".join(wrap_finding(str(finding))))
+        found = check_table(table, folds)
+        findings = [str(one) for one in found if one.status == "found"]
+        for text in (*table.notes, *findings):
+            print("\n".join(wrap_finding(text)))
 
 
 def _explain(found: Comparison, options: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "format_results",
     "has_constraint",
     "metric_title",
+    "number_text",
     "score_text",
     "wrap_finding",
 ]
@@ -143,7 +144,7 @@ def format_results(
             lines += [line for text in warnings for line in wrap_finding(text)]
             lines.append("")
         lines += [_format_ranking(results, table.name), ""]
-        lines += [results.verdict(table.name), ""]
+        lines += [*_wrap(results.verdict(table.name)), ""]
         if explanation := results.explanations.get(table.name):
             lines += [*_wrap(str(explanation)), ""]
         if section := class_section(results, table.name):
@@ -151,7 +152,7 @@ def format_results(
     if len(results.tables) > 1:
         lines += [f"All {len(results.tables)} data sets", ""]
         lines += [*format_recommendation(results, None), ""]
-        lines += [_format_ranking(results, None), "", results.verdict(), ""]
+        lines += [_format_ranking(results, None), "", *_wrap(results.verdict()), ""]
     return "\n".join(lines + results.failures()).rstrip()
 
 
@@ -211,9 +212,9 @@ def _format_ranking(results: Results, data: str | None) -> str:
     widths = [first, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
     lines = ["  " + " " * width + _align(heads, widths)]
     for row in ranking.to_dict("records"):
-        cells = [_mean_and_std(row), _number(row["rank"], 1)]
-        cells += [_number(row[name]) for name in others]
-        cells.append(_number(row["seconds"], 2))
+        cells = [_mean_and_std(row), number_text(row["rank"], 1)]
+        cells += [number_text(row[name]) for name in others]
+        cells.append(number_text(row["seconds"], 2))
         failed = f"  {row['failed']} failed" if row["failed"] else ""
         lines.append(
             f"  {row['title']:<{width}}{_align(cells, widths)}{failed}".rstrip()
@@ -221,7 +222,8 @@ def _format_ranking(results: Results, data: str | None) -> str:
     if titles:
         lines.append("  Without a model:")
     for title, row in zip(titles, dummies.to_dict("records"), strict=True):
-        cells = [_mean_and_std(row), "", *(_number(row[name]) for name in others), ""]
+        numbers = [number_text(row[name]) for name in others]
+        cells = [_mean_and_std(row), "", *numbers, ""]
         lines.append(f"  {title:<{width}}{_align(cells, widths)}".rstrip())
     return "\n".join(lines)
 
@@ -238,23 +240,28 @@ def score_text(row: Mapping[str, float]) -> str:
     >>> from sk_anyloss.compare.report.text import score_text
     >>> score_text({"mean": 0.25}), score_text({"mean": -0.1, "met": 2, "scored": 3})
     ('0.250', 'met 2/3')
-    >>> score_text({"mean": -0.0001})
-    '0.000'
     """
     if constraint_text(row):
         return f"met {row['met']:.0f}/{row['scored']:.0f}"
-    return _number(row["mean"])
+    return number_text(row["mean"])
 
 
 def _mean_and_std(row: Mapping[str, float]) -> str:
-    mean, std = score_text(row), _number(row["std"])
+    mean, std = score_text(row), number_text(row["std"])
     if not std or constraint_text(row):
         return mean
     return f"{mean} {_plus_minus()} {std}"
 
 
-def _number(value: float, digits: int = 3) -> str:
-    """The number, and nothing where there is none."""
+def number_text(value: float, digits: int = 3) -> str:
+    """The number, and nothing where there is none.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import number_text
+    >>> number_text(2.5), number_text(-0.0001), number_text(float("nan"))
+    ('2.500', '0.000', '')
+    """
     # Adding 0 turns -0 into 0.
     return "" if value != value else f"{round(value, digits) + 0:.{digits}f}"
 

@@ -10,7 +10,7 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.classes import class_section
 from sk_anyloss.compare.report.html.markup import bullets, cell, sortable
 from sk_anyloss.compare.report.html.meanings import metric_meaning
-from sk_anyloss.compare.report.text import constraint_text, metric_title
+from sk_anyloss.compare.report.text import constraint_text, metric_title, number_text
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -42,16 +42,19 @@ def html_table(comparison: Results, data: str | None) -> str:
     heads = ["", "method", metric, "rank", *titles, "s / fit"]
     if judged:
         heads.append(f"{judged} better / equivalent / worse")
+    recommendation = comparison.recommendation(data)
+    recommended = None if recommendation is None else recommendation.method
     rows = []
     for rank, (name, row) in enumerate(ranking.iterrows(), 1):
+        mark = " <small>(recommended)</small>" if name == recommended else ""
         numbers = [row[other] for other in others]
         cells = [
             cell(str(rank), rank),
-            f'<th scope="row">{html.escape(row["title"])}</th>',
+            f'<th scope="row">{html.escape(row["title"])}{mark}</th>',
             cell(_mean_and_std(row), row["mean"]),
-            cell(_number(row["rank"], 1), row["rank"]),
-            *(cell(_number(number), number) for number in numbers),
-            cell(_number(row["seconds"], 2), row["seconds"]),
+            cell(number_text(row["rank"], 1), row["rank"]),
+            *(cell(number_text(number), number) for number in numbers),
+            cell(number_text(row["seconds"], 2), row["seconds"]),
         ]
         if judged:
             cells.append(_probabilities(verdicts.get(str(name))))
@@ -77,7 +80,7 @@ def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str
             f'<th scope="row">{html.escape(row["title"])}</th>',
             cell(_mean_and_std(row), row["mean"]),
             "<td></td>",
-            *(cell(_number(number), number) for number in numbers),
+            *(cell(number_text(number), number) for number in numbers),
             *["<td></td>"] * (2 if judged else 1),
         ]
         rows.append(f'<tr class="dummy">{"".join(cells)}</tr>')
@@ -87,12 +90,8 @@ def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str
 def _mean_and_std(row: Mapping[str, float]) -> str:
     if missed := constraint_text(row):
         return missed
-    spread = f" <small>± {_number(row['std'])}</small>" if _number(row["std"]) else ""
-    return _number(row["mean"]) + spread
-
-
-def _number(value: float, digits: int = 3) -> str:
-    return "" if value != value else f"{value:.{digits}f}"
+    std = number_text(row["std"])
+    return number_text(row["mean"]) + (f" <small>± {std}</small>" if std else "")
 
 
 def _probabilities(verdict: Verdict | None) -> str:
@@ -164,7 +163,7 @@ def html_classes(comparison: Results, data: str) -> str:
         cells = [
             cell(str(place), place),
             f'<th scope="row">{html.escape(str(label))}</th>',
-            *(cell(_number(number), number) for number in numbers),
+            *(cell(number_text(number), number) for number in numbers),
             cell(f"{row['support']:,.0f}", row["support"]),
         ]
         if section.matrix is not None:
