@@ -163,9 +163,9 @@ def test_small_classes_similar_labels_and_lost_labels_are_found():
     assert "1 of 200 samples have no label" in found_in(frame(), lost)["T9"]
 
 
-def outcome(counts, metric="f1", train=(), **settings):
+def outcome(counts, metric="f1", train=(), time=None, **settings):
     """Sentences on given confusion matrices: one for each fold of each method."""
-    table = make_table(X, Y)
+    table = make_table(X, Y, time=time)
     folds = [
         Fold("data", method, k, 0.1, list(fold), train_counts=list(train))
         for method, rows in counts.items()
@@ -199,11 +199,25 @@ def test_perfect_constant_unstable_and_overfitted_results_are_found():
     edge = outcome({"bce": [[0, 20, 0, 10], [18, 2, 1, 9]]})
     assert "In 1 of 2 folds BCE labels every sample 1" in edge["R4"]
     folds = [[20, 0, 1, 9], [20, 0, 8, 2], [20, 0, 2, 8]]
-    assert "range from 0.333 to 0.947" in outcome({"bce": folds})["R5"]
+    varied = outcome({"bce": folds})["R5"]
+    assert "range from 0.333 to 0.947" in varied
+    assert "--repeats 5" in varied
     steady = [[18, 2, 4, 6]] * 3
     fitted = outcome({"bce": steady}, train=[20, 0, 0, 10])
     assert "F1 1.000 on its training samples and 0.667 on held-out" in fitted["R6"]
     assert outcome({"bce": steady}) == {}
+
+
+def test_of_samples_in_time_checks_advise_no_repeats_and_no_groups():
+    folds = [[20, 0, 1, 9], [20, 0, 8, 2], [20, 0, 2, 8]]
+    in_time = outcome({"bce": folds}, time=np.arange(len(Y)))["R5"]
+    assert "--repeats" not in in_time
+    assert "the last folds, with the longest past" in in_time
+    days = np.arange(N)
+    twice = frame().iloc[np.arange(N) // 2].reset_index(drop=True)
+    assert "--groups" in found_in(twice)["T5"]
+    found = found_in(twice.assign(day=days), time="day")["T5"]
+    assert found.endswith("scores are too good; remove the duplicates.")
 
 
 def test_the_method_that_is_recommended_is_checked_and_not_the_leader():

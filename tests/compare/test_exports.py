@@ -159,6 +159,14 @@ def test_the_command_logs_to_mlflow(tmp_path, monkeypatch, capsys):
     words += ["--quiet", "--no-explain", "--output", str(tmp_path), "--mlflow", "mine"]
     assert main(words) == 0
     assert "MLflow: experiment mine, run 0" in capsys.readouterr().out
+
+    def fail(self, name):
+        raise RuntimeError("the store is closed")
+
+    monkeypatch.setattr(Recorder, "get_experiment_by_name", fail)
+    assert main([*words, "--output", str(tmp_path / "more")]) == 2
+    error = capsys.readouterr().err
+    assert "MLflow cannot open the experiment 'mine': the store is closed" in error
     monkeypatch.setitem(sys.modules, "mlflow", None)
     assert main([*words, "--output", str(tmp_path / "more")]) == 2
     assert "pip install 'sk_anyloss[mlflow]'" in capsys.readouterr().err

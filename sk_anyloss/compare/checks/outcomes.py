@@ -174,10 +174,14 @@ class UnstableFolds(ResultCheck):
             raise NotApplicable("there are fewer than three finished folds")
         if scores.std(ddof=1) <= self.MAX_STD:
             return None
+        advice = (
+            "--repeats 5 gives a mean that depends less on the split"
+            if table.time is None
+            else "the last folds, with the longest past, are the nearest to the future"
+        )
         return (
             f"The scores of {get_method(method).title} range from {scores.min():.3f} "
-            f"to {scores.max():.3f} over {len(scores)} folds; --repeats 5 gives a mean "
-            "that depends less on the split."
+            f"to {scores.max():.3f} over {len(scores)} folds; {advice}."
         )
 
 

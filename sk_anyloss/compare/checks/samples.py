@@ -49,11 +49,15 @@ class DuplicateSamples(TableCheck):
             return None
         if fraction < self.MIN_EXCESS * len(codes) * float(agree):
             raise NotApplicable("so few distinct samples are possible that many agree")
+        # Groups can extend from the past into the future.
+        groups = (
+            "" if table.time is not None else ", or keep them together with --groups"
+        )
         return (
             f"{int(twins.sum()):,} of {len(twins):,} samples ({100 * fraction:.1f} %) "
             "have a twin with the same or almost the same values, which may be in "
-            "another fold, so that scores are too good; remove the duplicates, or keep "
-            "them together with --groups."
+            "another fold, so that scores are too good; remove the duplicates"
+            f"{groups}."
         )
 
 

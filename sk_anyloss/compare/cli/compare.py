@@ -12,7 +12,7 @@ from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.comparison import Comparison
 from sk_anyloss.compare.core import compare_tables
 from sk_anyloss.compare.errors import TableError, TableWarning
-from sk_anyloss.compare.exports.mlflow import mlflow_client
+from sk_anyloss.compare.exports.mlflow import find_experiment
 from sk_anyloss.compare.folds.outer import describe_folds
 from sk_anyloss.compare.methods.registry import (
     default_methods,
@@ -67,7 +67,7 @@ def _compare(options: argparse.Namespace) -> None:
         if getattr(options, option) and not options.save:
             raise ValueError(f"--{option} is for a stored model; name it with --save.")
     if options.mlflow:
-        mlflow_client()  # Fails before the fits, if it does.
+        find_experiment(options.mlflow)  # Fails before the fits, if it does.
     methods = options.methods
     if methods not in (None, "all"):
         methods = split_names(methods)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from sk_anyloss.compare.tables.reading.files import one_line
 from sk_anyloss.metrics import metric_name
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.comparison import Comparison
 
-__all__ = ["log_to_mlflow", "mlflow_client"]
+__all__ = ["find_experiment", "log_to_mlflow"]
 
 #: Characters of the value of a parameter and of a tag.
 MAX_LENGTH = 500
@@ -48,8 +49,7 @@ def log_to_mlflow(
         results as artifacts. In it each method has a run with its scores on each data
         set.
     """
-    client = mlflow_client()(tracking_uri=tracking_uri)
-    found = client.get_experiment_by_name(experiment)
+    client, found = find_experiment(experiment, tracking_uri)
     place = (
         client.create_experiment(experiment) if found is None else found.experiment_id
     )
@@ -80,7 +80,34 @@ def log_to_mlflow(
     return parent
 
 
-def mlflow_client() -> Any:
+def find_experiment(name: str, tracking_uri: str | None = None) -> tuple[Any, Any]:
+    """A client of MLflow, and an experiment or None if it is new.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    tracking_uri : str, default=None
+        Where it is; by default what MLflow is configured for.
+
+    Returns
+    -------
+    client : MlflowClient
+        The client.
+    experiment : Experiment or None
+        The experiment.
+    """
+    client = _client_class()
+    try:
+        opened = client(tracking_uri=tracking_uri)
+        return opened, opened.get_experiment_by_name(name)
+    except Exception as error:
+        raise ValueError(
+            f"MLflow cannot open the experiment {name!r}: {one_line(error)}"
+        ) from error
+
+
+def _client_class() -> Any:
     """The class of MLflow's clients, or an error that says how to install it."""
     try:
         from mlflow import MlflowClient
