@@ -56,7 +56,8 @@ def _stored_threshold(model: TunedThresholdClassifierCV) -> FixedThresholdClassi
 def _stored_decision(model: TunedDecisionClassifier) -> PlainClassifier:
     """The same decisions by a class that needs no torch."""
     plain, offset = PlainClassifier(), np.asarray(model.decision_.offset)
-    plain.classes_, plain.n_features_in_ = model.classes_, model.n_features_in_
+    plain.classes_ = np.asarray(model.classes_)
+    plain.n_features_in_ = model.n_features_in_
     plain.pos_label_ = getattr(model, "pos_label_", None)
     plain.target_type_ = "binary" if plain.pos_label_ is not None else "multiclass"
     plain.networks_, plain.network_weights_ = [], np.ones(0)
