@@ -72,8 +72,6 @@ TRUSTED: dict[str, tuple[str, ...]] = {
         "sklearn.preprocessing._encoders.OneHotEncoder",
         "sklearn.preprocessing._label.LabelEncoder",
         "sklearn.tree._classes.DecisionTreeClassifier",
-        "sklearn.utils._metadata_requests.MetadataRequest",
-        "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "skrub._apply_to_each_col.ApplyToEachCol",
         "skrub._check_input.CheckInputDataFrame",
         "skrub._clean_categories.CleanCategories",
