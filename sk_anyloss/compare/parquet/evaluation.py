@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sk_anyloss.compare.model_file.evaluation import Evaluation, evaluate_parts
-from sk_anyloss.compare.model_file.saved import load
+from sk_anyloss.compare.model_file.loading import load
 from sk_anyloss.training.data.row_groups.files import RowGroups
 
 __all__ = ["evaluate_folder"]
