@@ -16,6 +16,8 @@ __all__ = ["TABLES", "TUNED", "minutes", "print_report", "task_differences"]
 CELLS = {"set", "digit", "seed", "trial", "split", "network", "metric", "imbalance"}
 #: The strongest alternative, which is one more line after cross-entropy.
 TUNED = "cross-entropy, tuned"
+#: Differences of scores up to it are practically equivalent.
+ROPE = 0.01
 
 
 def print_report(name: str, path: Path) -> None:
@@ -97,18 +99,16 @@ def _soft_sets(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _surrogate(table: pd.DataFrame) -> pd.DataFrame:
-    """Means by metric and imbalance, mean ranks, and sign tests over the tasks.
+    """Means, mean ranks, and sign tests over the tasks.
 
-    The tests are the probabilities that a method is better than tuned cross-entropy by
-    more than 0.01, practically equivalent, and worse; then those for plain
-    cross-entropy.
+    Means are over all pairs of task and metric, those of each metric, of each imbalance
+    and of both. The tests are the probabilities that a method is better than tuned
+    cross-entropy by more than 0.01, practically equivalent, and worse, after the
+    numbers of such pairs; then the same for plain cross-entropy.
     """
-    by = ["metric", "imbalance"]
-    found = table.pivot_table("score", "method", by).sort_index(axis=1)
-    found.columns = [f"{metric} 1:{ratio:g}" for metric, ratio in found.columns]
     keys = ["set", "digit", "metric", "imbalance"]
     wide = table.pivot_table("score", keys, "method", sort=False)
-    found["mean"] = wide.mean()
+    found = wide.mean().to_frame("mean")
     found["rank"] = wide.rank(axis=1, ascending=False).mean()
     found["collapsed"] = table.groupby("method")["collapsed"].sum()
     for title, other in (("tuned", TUNED), ("plain", "cross-entropy")):
@@ -116,14 +116,25 @@ def _surrogate(table: pd.DataFrame) -> pd.DataFrame:
             found[f"vs {title}"] = [
                 _sign_test(wide[m], wide[other]) for m in found.index
             ]
+    for own in (["metric"], ["imbalance"], ["metric", "imbalance"]):
+        means = table.pivot_table("score", "method", own)
+        names = means.columns.to_frame().astype(str)
+        if "imbalance" in own:
+            names["imbalance"] = "1:" + names["imbalance"].str.removesuffix(".0")
+        means.columns = pd.Index(names.agg(" ".join, axis=1))
+        found = found.join(means)
     return found.sort_values("rank")
 
 
 def _sign_test(scores: pd.Series, other: pd.Series) -> str:
-    """Bayesian sign test over tasks, as three probabilities."""
+    """Numbers of tasks, and the probabilities of the Bayesian sign test over them."""
     if scores.name == other.name:
         return ""
-    return " / ".join(f"{p:.2f}" for p in judge_many(scores, other))
+    difference = (scores - other).to_numpy()
+    better, worse = (difference > ROPE).sum(), (difference < -ROPE).sum()
+    counts = f"{better} / {len(difference) - better - worse} / {worse}"
+    probabilities = judge_many(scores, other, rope=ROPE)
+    return f"{counts}: " + " / ".join(f"{p:.2f}" for p in probabilities)
 
 
 def _long_tail(table: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,9 @@ from sk_anyloss.metrics.tuning import best_threshold
 
 __all__ = ["run_trial"]
 
-METRICS = ("f1", "f2", "f3", "accuracy")
+METRICS = (
+    "f1", "f2", "f3", "precision", "recall", "accuracy", "balanced_accuracy",
+)  # fmt: skip
 #: Criteria by the names of the paper; the last two are not in it.
 CRITERIA: dict[str, Callable[[], Loss]] = {
     "F1, linear": lambda: AnyLoss("f1", "linear", NINE),
@@ -78,7 +80,7 @@ def _train(
     """Train until the validation loss has not fallen for a while; keep the best."""
     X, y = train
     criterion.prepare(float((y == 0).sum()), float(y.sum()))
-    optimizer = torch.optim.Adam(module.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(module.parameters(), lr=1e-3, fused=True)
     lowest, best, best_epoch, epoch = math.inf, module.state_dict(), 0, 0
     for epoch in range(epochs):
         module.train()
