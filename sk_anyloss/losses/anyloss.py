@@ -270,6 +270,13 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         if len(self.thresholds) == 1:  # Without copies.
             decisions, derivative = self.step.decide(logits, self.thresholds[0])
             return samples.confusion(decisions), derivative
+        if len(logits) == 1 and is_builtin(self.step):
+            # At all thresholds together, as models that differ in the threshold.
+            ts = logits.new_tensor(self.thresholds).unsqueeze(-1)
+            repeated = logits.expand(len(self.thresholds), -1)
+            decisions, derivative = self.step.decide(repeated, ts)
+            M = samples.confusion(decisions).transpose(0, 1)
+            return M, derivative.unsqueeze(1)
         found = [self.step.decide(logits, t) for t in self.thresholds]
         M = samples.confusion(torch.cat([decisions for decisions, _ in found]))
         return M, torch.stack([derivative for _, derivative in found])
