@@ -164,12 +164,13 @@ class BatchSteps(NeuralNet):
                 "statistics": S,
             }
         self.summed_.clear()
-        if self.warm_up_ is not None:
-            self.warm_up_.begin_batch(self, X, y)
         if self.accumulate is not None:
             loss, logits = self._accumulated(X, y, fit_params)
         else:
             logits = self.infer(X, **fit_params)
+            if self.warm_up_ is not None and self.warm_up_.is_due(self):
+                shift = self.warm_up_.place_bias(self, X, y, logits)
+                logits = logits if shift is None else logits + shift
             loss = self.get_loss(logits, y, X=X, training=True)
             check_finite(loss)
             with full_precision(logits.device):  # Autocast is for forward passes only.
@@ -198,15 +199,19 @@ class BatchSteps(NeuralNet):
         if self.target_ is None:  # Which form of the loss it is.
             with torch.no_grad():
                 logits_of(slice(0, self.accumulate))
-        criterion = self.criterion_
+        criterion, size = self.criterion_, self.accumulate or len(labels)
         if self.warm_up_ is not None:
             criterion = self.warm_up_.criterion(self)
+            if self.warm_up_.is_due(self):
+                rows = range(0, max(len(labels), 1), size)
+                with torch.no_grad():
+                    found = [logits_of(slice(i, i + size)) for i in rows]
+                self.warm_up_.place_bias(self, X, y, torch.cat(found))
         if not isinstance(criterion, Loss):
             raise ValueError(
                 f"accumulate={self.accumulate} needs a loss of sk_anyloss.losses, but "
                 f"criterion={type(criterion).__name__}; use accumulate=None."
             )
-        size = self.accumulate or len(labels)
         loss, logits = accumulated_backward(
             self.module_, criterion, logits_of, labels, weight, size
         )

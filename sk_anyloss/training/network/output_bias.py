@@ -66,7 +66,9 @@ def shift_logits(
     module.eval()
     with full_precision(found.device):
         before, kept = logits().clone(), found.clone()
-        found.add_(shift.to(found).reshape(found.shape))
+        # Through .data, so that autograd does not refuse gradients of earlier outputs,
+        # which do not depend on a constant that is added to them.
+        found.data.add_(shift.to(found).reshape(found.shape))
         difference = logits() - before
     for part, mode in modes:
         part.training = mode

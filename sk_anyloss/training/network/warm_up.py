@@ -85,8 +85,15 @@ class WarmUp:
         samples = target.samples(y, at_least_single(logits), weight)
         return criterion.apply_steps(target.align(logits), samples).squeeze(0)
 
+    def is_due(self, net: BatchSteps) -> bool:
+        """Whether the output bias is still to be placed at the class frequencies."""
+        # It was, if there is an epoch from a checkpoint.
+        return not self._is_placed and len(net.history) <= 1
+
     @torch.no_grad()
-    def begin_batch(self, net: BatchSteps, X: Input, y: Labels) -> None:
+    def place_bias(
+        self, net: BatchSteps, X: Input, y: Labels, logits: Tensor
+    ) -> Tensor | None:
         """Place the output bias at the class frequencies, before the first step.
 
         Otherwise the first steps do it, with all weights of the last layer at once,
@@ -98,12 +105,17 @@ class WarmUp:
             The net.
         X, y
             Samples and labels of the first batch.
+        logits : tensor of shape (n,) or (n, C)
+            Of these samples.
+
+        Returns
+        -------
+        shift : tensor of shape () or (C,), or None
+            What all logits are larger by now; None if the module has no such bias.
         """
-        if self._is_placed or len(net.history) > 1:  # Or it was, before a checkpoint.
-            return
         self._is_placed = True
         labels, weight = net.labels_and_weights(y, X)
-        logits = as_logits(net.infer(X), len(labels))
+        as_logits(logits, len(labels))
         n_outputs = logits.shape[1] if logits.dim() == 2 else 1
         target = net.resolve_target(n_outputs, labels)
         target.samples(labels, logits, weight)  # Refuses labels that are none.
@@ -122,7 +134,7 @@ class WarmUp:
         shift = torch.log((observed + 0.5) / (expected + 0.5))
         if target.name != "multiclass":
             shift -= torch.log((total - observed + 0.5) / (total - expected + 0.5))
-        self._shift(net, shift, X)
+        return shift.to(logits) if self._shift(net, shift, X) else None
 
     def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
         """Keep the logits of the last epoch, from which the threshold is chosen."""
@@ -144,10 +156,10 @@ class WarmUp:
             group["lr"] *= self.factor
         self._seen, self._last_input = [], None
 
-    def _shift(self, net: BatchSteps, shift: Tensor, X: Input) -> None:
-        """Add a shift to all logits, by the output bias."""
+    def _shift(self, net: BatchSteps, shift: Tensor, X: Input) -> bool:
+        """Add a shift to all logits, by the output bias, if there is one."""
         few = take_part(X, FEW)
-        shift_logits(net.module_, shift, lambda: net.infer(few), net.processes_)
+        return shift_logits(net.module_, shift, lambda: net.infer(few), net.processes_)
 
     def _best_shift(self, net: BatchSteps) -> Tensor | None:
         gathered = _first_samples(net.processes_.gather(self._seen))
