@@ -188,6 +188,9 @@ class EpochSteps(BatchSteps):
     ) -> None:
         """Record loss and metric of an epoch, unless they are not finite.
 
+        And whether they are the best so far, as ``valid_loss_best`` and
+        ``valid_score_best``, which skorch's checkpoints go by.
+
         Parameters
         ----------
         prefix : 'train' or 'valid'
@@ -206,9 +209,17 @@ class EpochSteps(BatchSteps):
                 f"lower the learning rate (lr={self.lr}), and look for huge values in "
                 "X or in the weights.",
             )
-        self.history.record(f"{prefix}_loss", loss)
+        self._record_best(f"{prefix}_loss", loss, sign=-1)
         if score is not None:
-            self.history.record(f"{prefix}_score", score)
+            self._record_best(f"{prefix}_score", score, sign=1)
+
+    def _record_best(self, name: str, value: float, sign: int) -> None:
+        """Record a value, and whether it is the best so far."""
+        is_best = f"{name}_best"
+        earlier = (row[name] for row in reversed(self.history) if row.get(is_best))
+        best = next(earlier, -sign * math.inf)
+        self.history.record(name, value)
+        self.history.record(is_best, bool(sign * (value - best) > 0))
 
 
 def _joined(batches: list[Any]) -> list[Any]:

@@ -27,7 +27,12 @@ from sk_anyloss.training.batch_steps import Input
 from sk_anyloss.training.callbacks import QuietPrintLog
 from sk_anyloss.training.data.batches import resolve_batch_size
 from sk_anyloss.training.data.dataset import SizedDataset
-from sk_anyloss.training.data.labels import check_labels, with_weights
+from sk_anyloss.training.data.labels import (
+    as_labels,
+    check_labels,
+    check_samples,
+    with_weights,
+)
 from sk_anyloss.training.data.sparse import chunk_samples
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 from sk_anyloss.training.distributed.synchronization import start_together
@@ -239,6 +244,7 @@ class AnyLossNet(Predictions):
 
         And weights that are negative, not finite, or all zero.
         """
+        check_samples(X)
         super().check_data(X, y)
         if isinstance(X, dict) and "sample_weight" in X:
             weight = to_numpy(X["sample_weight"])
@@ -273,7 +279,7 @@ class AnyLossNet(Predictions):
         self : AnyLossNet
             The fitted net; a warning says if it predicts one class for all samples.
         """
-        X = with_weights(X, sample_weight)
+        X, y = with_weights(X, sample_weight), as_labels(y)
         if not (self.warm_start and self.initialized_):
             self.initialize()
         parts = self.accumulate
@@ -326,7 +332,8 @@ class AnyLossNet(Predictions):
         self : AnyLossNet
             The net.
         """
-        return super().partial_fit(with_weights(X, sample_weight), y, **fit_params)
+        X, y = with_weights(X, sample_weight), as_labels(y)
+        return super().partial_fit(X, y, **fit_params)
 
     def set_goal(
         self, criterion: nn.Module, metric: str | Metric, threshold: float

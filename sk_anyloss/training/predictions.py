@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from skorch.dataset import unpack_data
 from skorch.utils import is_dataset, to_numpy
 
+from sk_anyloss.training.data.labels import as_labels
 from sk_anyloss.training.epoch_steps import EpochSteps
 from sk_anyloss.training.network.mlp import MLP
 from sk_anyloss.training.targets import TargetType
@@ -72,13 +74,32 @@ class Predictions(ClassifierMixin, EpochSteps):
         return self.decide(logits)
 
     def score(
-        self, X: Data, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
-        """The metric of the decisions on X."""
+        """The metric of the decisions on X; without y, X is a dataset that has it."""
         weight = None if sample_weight is None else np.asarray(sample_weight)
-        logits, labels = self.logits(X), to_numpy(y)
+        labels: Any
+        if y is not None:
+            logits, labels = self.logits(X), to_numpy(as_labels(y))
+        elif is_dataset(X):
+            logits, labels = self._logits_and_labels(X)
+        else:
+            raise ValueError("score needs y, unless X is a dataset that has labels.")
         target = self._target_for(logits, labels)
         return target.evaluate(self.metric, logits, labels, weight, self.decision)
+
+    def _logits_and_labels(self, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Logits of the samples of a dataset, and their labels, in one pass."""
+        with self.limited_threads():
+            found = [
+                (to_numpy(self.evaluation_step(batch)), to_numpy(unpack_data(batch)[1]))
+                for batch in self.get_iterator(dataset, training=False)
+            ]
+        logits, labels = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return logits, labels
 
     def decide(self, logits: np.ndarray) -> np.ndarray:
         """Classes, or labels, of logits."""

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
-from skorch.callbacks import LRScheduler
+from skorch.callbacks import Callback, Checkpoint, LRScheduler
 from skorch.dataset import ValidSplit
 from skorch.helper import predefined_split
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from sk_anyloss import AnyLossNet
 from sk_anyloss.losses import BCE, AnyLoss, MulticlassAnyLoss
@@ -203,6 +203,84 @@ def test_bfloat16_autocast_keeps_sums_in_single_precision():
         assert net.module_(torch.tensor(X)).dtype == torch.bfloat16
     assert net.module_[0].weight.dtype == torch.float32
     assert net.score(X, y) > 0.6
+
+
+def test_a_data_loader_and_an_iterable_dataset_are_refused_with_the_way_out():
+    X, y = blobs(40)
+    with pytest.raises(ValueError, match=r"pass its dataset.*=DataLoader"):
+        AnyLossNet(cnn()).fit(DataLoader(Images(X, y), batch_size=20))
+
+    class Stream(IterableDataset):
+        def __iter__(self):
+            return zip(X, y, strict=True)
+
+    with pytest.raises(ValueError, match=r"IterableDataset \(Stream\).*partial_fit"):
+        AnyLossNet(cnn()).fit(Stream())
+
+
+def test_labels_from_a_list_and_from_the_dataset():
+    X, y = blobs(80, 0.3)
+    settings = {"max_epochs": 2, "random_state": 0}
+    net = AnyLossNet(cnn(), **settings).fit(X, y.tolist())
+    assert net.score(X, y.tolist()) == net.score(X, y) == net.score(Images(X, y))
+    with pytest.raises(ValueError, match="needs y"):
+        net.score(X)
+
+
+def test_checkpoints_by_the_best_loss_and_the_best_score(tmp_path):
+    X, y = blobs(200, 0.3)
+    best = [
+        Checkpoint(monitor=f"valid_{name}_best", dirname=str(tmp_path / name))
+        for name in ("loss", "score")
+    ]
+    net = AnyLossNet(
+        cnn(),
+        max_epochs=6,
+        batch_size=50,
+        train_split=ValidSplit(4, stratified=True),
+        callbacks=best,
+        random_state=0,
+    ).fit(X, y)
+    for name, sign in (("loss", -1), ("score", 1)):
+        values = net.history[:, f"valid_{name}"]
+        running = np.maximum.accumulate(sign * np.array(values))
+        expected = np.diff(running, prepend=-np.inf) > 0
+        assert net.history[:, f"valid_{name}_best"] == expected.tolist()
+
+
+class Normed(nn.Module):
+    """Batch norm after the body, and a layer norm with a bias of its own at the end."""
+
+    def __init__(self, n_outputs):
+        super().__init__()
+        self.body, self.norm = cnn(n_outputs), nn.BatchNorm2d(1)
+        self.last, self.largest = nn.LayerNorm(n_outputs), 0
+
+    def forward(self, X):
+        self.largest = max(self.largest, len(X))
+        return self.last(self.body(self.norm(X)))
+
+
+@pytest.mark.parametrize("accumulate", [None, 16])
+def test_the_output_bias_is_placed_without_another_pass(accumulate):
+    X, y = blobs(80, n_classes=4)
+    settings = {"max_epochs": 2, "batch_size": 40, "lr": 1e-9, "random_state": 0}
+    y = np.where(y > 1, 0, y)  # Of classes 0 to 3, the last two are not there.
+    biases = []
+
+    class Watch(Callback):
+        def on_batch_end(self, net, **kwargs):
+            biases.append(net.module_.last.bias.tolist())
+
+    settings |= {"accumulate": accumulate, "callbacks": [Watch()]}
+    net = AnyLossNet(Normed(4), warm_up=0.5, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        net.fit(X, y)
+    assert net.module_.largest == (accumulate or 40)
+    assert biases[0][0] > biases[0][1] > biases[0][2]
+    if accumulate is None:
+        assert net.module_.norm.num_batches_tracked == 4
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])

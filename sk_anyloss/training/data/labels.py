@@ -7,11 +7,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from skorch.utils import get_dim, is_dataset, to_numpy
+from torch.utils.data import DataLoader, IterableDataset
 
 if TYPE_CHECKING:
     from sk_anyloss.training.net import Data
 
-__all__ = ["check_labels", "with_weights"]
+__all__ = ["as_labels", "check_labels", "check_samples", "with_weights"]
+
+
+def check_samples(X: Data) -> None:
+    """Refuse what gives batches, or has no length, instead of samples.
+
+    Parameters
+    ----------
+    X : array, tensor, dict or dataset
+        The samples.
+    """
+    if isinstance(X, DataLoader):
+        raise ValueError(
+            "X is a DataLoader, which gives batches; pass its dataset, and settings of "
+            "the loader by batch_size, iterator_train__num_workers=2, or "
+            "iterator_train=DataLoader, iterator_train__shuffle=True."
+        )
+    if isinstance(X, IterableDataset):
+        raise ValueError(
+            f"X is an IterableDataset ({type(X).__name__}), which has no length and no "
+            "order to shuffle; pass a Dataset with __len__ and __getitem__, or arrays "
+            "part by part to partial_fit."
+        )
 
 
 def check_labels(y: ArrayLike, has_one_output: bool) -> None:
@@ -49,6 +72,11 @@ def _few(labels: np.ndarray) -> list[object]:
     if labels.dtype == object:
         return list(dict.fromkeys(labels.ravel().tolist()))[:5]
     return np.unique(labels)[:5].tolist()
+
+
+def as_labels(y: Any) -> Any:
+    """Labels as they are, or, of a list, as an array."""
+    return np.asarray(y) if isinstance(y, (list, tuple)) else y
 
 
 def with_weights(X: Data, sample_weight: ArrayLike | None) -> Any:
