@@ -23,7 +23,7 @@ from sk_anyloss.losses.base import Loss
 from sk_anyloss.losses.steps import Sigmoid
 from sk_anyloss.metrics.tuning import best_threshold
 
-__all__ = ["run_trial"]
+__all__ = ["CRITERIA", "MAIN", "run_trial"]
 
 METRICS = (
     "f1", "f2", "f3", "precision", "recall", "accuracy", "balanced_accuracy",
@@ -101,7 +101,7 @@ def _train(
 
 
 def run_trial(task: Task, path: Path) -> list[Record]:
-    """All criteria on one split of the samples.
+    """One criterion on one split of the samples.
 
     The scores are means over the thresholds 0.1 to 0.9. Those named ``logit`` cut the
     logit there instead of the probability, as the published BCE network was scored.
@@ -111,32 +111,27 @@ def run_trial(task: Task, path: Path) -> list[Record]:
     parts = list(_parts(path, seed, task["split"] == "stratified"))
     train, valid, (X, target) = parts
     y = target.numpy()
-    records: list[Record] = []
-    for name, make in CRITERIA.items():
-        if task["criteria"] == "main" and name not in MAIN:
-            continue
-        torch.manual_seed(seed)
-        start, module = time.process_time(), _network(X.shape[1])
-        epochs, patience = int(task["epochs"]), int(task["patience"])
-        n_epochs = _train(module, make(), train, valid, epochs, patience)
-        seconds = time.process_time() - start
-        with torch.no_grad():
-            z, z_valid = module(X).numpy(), module(valid[0]).numpy()
-        offset, _ = best_threshold("f1", z_valid, valid[1].numpy())
-        record: Record = {"method": name, "positives": int(y.sum())}
-        for kind, values in (("", expit(z)), ("_logit", z)):
-            for metric in METRICS:
-                scores = [
-                    metric_score(y, (values > t).astype(int), metric=metric)
-                    for t in NINE
-                ]
-                record[f"{metric}{kind}"] = round(float(np.mean(scores)), 5)
-        tuned = metric_score(y, (z > offset).astype(int))
-        record |= {
-            "f1_tuned": round(tuned, 5),
-            "auroc": round(metric_score(y, z, metric="roc_auc"), 5),
-            "epochs_used": n_epochs,
-            "seconds": round(seconds, 1),
-        }
-        records.append(record)
-    return records
+    torch.manual_seed(seed)
+    start, module = time.process_time(), _network(X.shape[1])
+    epochs, patience = int(task["epochs"]), int(task["patience"])
+    criterion = CRITERIA[str(task["method"])]()
+    n_epochs = _train(module, criterion, train, valid, epochs, patience)
+    seconds = time.process_time() - start
+    with torch.no_grad():
+        z, z_valid = module(X).numpy(), module(valid[0]).numpy()
+    offset, _ = best_threshold("f1", z_valid, valid[1].numpy())
+    record: Record = {"positives": int(y.sum())}
+    for kind, values in (("", expit(z)), ("_logit", z)):
+        for metric in METRICS:
+            scores = [
+                metric_score(y, (values > t).astype(int), metric=metric) for t in NINE
+            ]
+            record[f"{metric}{kind}"] = round(float(np.mean(scores)), 5)
+    tuned = metric_score(y, (z > offset).astype(int))
+    record |= {
+        "f1_tuned": round(tuned, 5),
+        "auroc": round(metric_score(y, z, metric="roc_auc"), 5),
+        "epochs_used": n_epochs,
+        "seconds": round(seconds, 1),
+    }
+    return [record]

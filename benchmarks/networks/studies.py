@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benchmarks.networks.images import MODULES, one_against_rest
 from benchmarks.networks.long_tail import run_long_tail
 from benchmarks.networks.methods import run_methods
-from benchmarks.networks.soft_sets import run_trial
+from benchmarks.networks.soft_sets import CRITERIA, MAIN, run_trial
 from benchmarks.networks.store import Record, Task
 
 __all__ = ["STUDIES", "Study"]
@@ -111,13 +111,14 @@ def _run_surrogate(task: Task, data: Path) -> list[Record]:
 
 
 def _soft_sets_tasks(quick: bool) -> list[Task]:
-    size: Task = {"criteria": "all", "epochs": 5000, "patience": 100}
+    size: Task = {"epochs": 5000, "patience": 100}
     if quick:
-        size = {"criteria": "main", "epochs": 300, "patience": 30}
+        size = {"epochs": 300, "patience": 30}
     return [
-        {"split": split, "trial": trial, **size}
+        {"split": split, "trial": trial, **size, "method": method}
         for trial in range(10)
         for split in ("stratified", "random")
+        for method in (MAIN if quick else CRITERIA)
     ]
 
 
