@@ -7,8 +7,8 @@ FOLDER holds ``images/mnist.npz``, ``images/fashion_mnist.npz`` and
 ``surrogate``, ``long_tail``; all by default. Every finished task is appended to
 ``benchmarks/networks/results/STUDY.csv``, and an interrupted run resumes. Without
 ``--data``, the tables of what is there are printed, and with ``--picture FILE`` that of
-``surrogate`` is drawn. ``--quick`` is the size that the published tables of
-docs/networks.md were made with; its rows name it.
+``surrogate`` is drawn. ``--quick`` is the size that the tables of docs/networks.md were
+made with, but those of ``soft_sets``, which are of full size; rows name their sizes.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def warn_if_constant(net: AnyLossNet, X: Data, y: ArrayLike | None) -> None:
             )
         warnings.warn(
             f"The model predicts {decisions.pop()} for every training sample. "
-            f"{probabilities}Try {_suggestions(net)}another learning rate (lr={net.lr}) or "
-            f"more epochs (max_epochs={net.max_epochs}).",
+            f"{probabilities}Try {_suggestions(net)}another learning rate "
+            f"(lr={net.lr}) or more epochs (max_epochs={net.max_epochs}).",
             ConvergenceWarning,
             stacklevel=3,
         )
