@@ -30,7 +30,7 @@ class NetworkRatio(TypedDict):
 BATCH = 100
 #: Samples and epochs of a training that is over within a second, where the start counts
 #: too, and of one of a few seconds.
-SHORT, LONG = (1_000, 6), (10_000, 4)
+SHORT, LONG = (1_000, 6), (3_000, 8)
 
 
 def _make_cnn() -> nn.Module:

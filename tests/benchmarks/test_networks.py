@@ -86,6 +86,27 @@ def test_studies_run_with_the_resnet_and_print_their_tables(study, tmp_path, cap
         assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
+def test_soft_sets_run_criterion_by_criterion_and_stand_beside_the_published(
+    tmp_path, capsys
+):
+    rng = np.random.default_rng(0)
+    y = (np.arange(400) % 8 == 0).astype(int)
+    (tmp_path / "large").mkdir()
+    X = rng.normal(size=(400, 3)) + 2 * y[:, None]
+    np.savez(tmp_path / "large" / "mammography.npz", X=X, y=y)
+    study = STUDIES["soft_sets"]
+    tasks = [task | {"epochs": 3} for task in study.tasks(False)[:10]]
+    run = partial(study.run, data=tmp_path)
+    table = run_tasks(tasks, run, tmp_path / "soft_sets.csv")
+    assert table["method"].nunique() == 10
+    found = TABLES["soft_sets"](table).loc["stratified"]
+    assert found["published_f1"].notna().sum() == 6 + 1  # Table 1, and F2 and F3.
+    cut = table.set_index("method")["balanced_accuracy"]
+    assert_allclose(found["auroc_cut"], cut[found.index], rtol=0, atol=1e-12)
+    print_report("soft_sets", tmp_path / "soft_sets.csv")
+    assert "soft_sets: 1 tasks, epochs 3, patience 100" in capsys.readouterr().out
+
+
 def test_time_of_a_fit_is_counted_once():
     table = pd.DataFrame([
         {"digit": 1, "method": method, "metric": metric, "seconds": 60.0}
