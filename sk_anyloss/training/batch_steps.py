@@ -65,8 +65,6 @@ class BatchSteps(NeuralNet):
         self.warm_up_: WarmUp | None = None
         #: The processes that share a batch; gradients are summed over them.
         self.processes_ = Processes(self.process_group, gradients="sum")
-        if isinstance(self.criterion_, Loss):
-            self.criterion_.set_processes(self.processes_)
         parameters = inspect.signature(self.module_.forward).parameters
         self.takes_weights_ = "sample_weight" in parameters
         self.device_ = None if self.device is None else torch.device(self.device)
@@ -74,13 +72,13 @@ class BatchSteps(NeuralNet):
         self.dtype_: torch.dtype | None = next(
             (dtype for dtype in dtypes if dtype.is_floating_point), None
         )
-        self.closed_form_supported_ = supports(self.module_, self.criterion_)
         #: What the loss has summed in a step, for the loss of the epoch.
         self.summed_: list[AnyStatistics] = []
         # While callbacks look at the batches of a training in closed form:
         self.closed_form_: ClosedForm | None = None
         #: Two classes, several classes or several labels; None until it is known.
         self.target_: TargetType | None = None
+        self.adapt_criterion()
         if isinstance(self.target_type, TargetType):
             self.target_ = self.target_type
         elif type(self.module_) is MLP and self.module_.widths[-1] == 1:
@@ -109,11 +107,17 @@ class BatchSteps(NeuralNet):
                 name = "multilabel-indicator" if is_matrix else "multiclass"
                 name = "binary" if n_outputs == 1 else name
             self.target_ = target_type_of(str(name), n_outputs)
-            if isinstance(self.criterion_, Loss):
+            self.adapt_criterion()
+        return self.target_
+
+    def adapt_criterion(self) -> None:
+        """Tell the loss the processes, and the kind of the target if it is known."""
+        if isinstance(self.criterion_, Loss):
+            self.criterion_.set_processes(self.processes_)
+            if self.target_ is not None:
                 loss = self.criterion_.for_target(self.target_.name)
                 self.criterion_ = loss.to(self.device)
-                self.closed_form_supported_ = supports(self.module_, loss)
-        return self.target_
+        self.closed_form_supported_ = supports(self.module_, self.criterion_)
 
     @property
     def decision(self) -> Decision:

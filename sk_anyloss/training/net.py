@@ -51,6 +51,8 @@ __all__ = ["AnyLossNet", "Data"]
 #: What skorch trains on: an array, tensor, sparse matrix or table; several by name; or
 #: a dataset that also holds the labels.
 Data: TypeAlias = "ArrayLike | Input | Dataset"
+#: Parameters of the net that its default loss is made from.
+LOSS_PARAMETERS = ("metric", "threshold", "L")
 
 
 class AnyLossNet(Predictions):
@@ -219,6 +221,30 @@ class AnyLossNet(Predictions):
             if self.L is not None and self.L != "auto":
                 params["step"] = Sigmoid(self.L)  # type: ignore[arg-type]
         return params
+
+    def set_params(self, **params: Any) -> AnyLossNet:
+        """Set parameters; after :meth:`initialize`, those of the loss make it anew.
+
+        Parameters
+        ----------
+        **params
+            Names and values, as in the constructor. The weights of the module stay.
+
+        Returns
+        -------
+        self : AnyLossNet
+            The net.
+        """
+        super().set_params(**params)
+        if self.initialized_:
+            if self.criterion is AnyLoss and not params.keys().isdisjoint(
+                LOSS_PARAMETERS
+            ):
+                self.initialize_criterion()
+                self.adapt_criterion()
+            elif any(name.startswith(("criterion__", "module__")) for name in params):
+                self.adapt_criterion()  # skorch has made it anew.
+        return self
 
     def get_iterator(self, dataset: SizedDataset, training: bool = False) -> Any:
         """Batches of a dataset, shuffled and stratified if it is trained on."""

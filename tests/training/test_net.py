@@ -205,6 +205,26 @@ def test_partial_fit_goes_on(imbalanced):
     assert (net.logits(X) == whole.logits(X)).all()
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_parameters_set_later_change_the_loss_that_is_trained(n_outputs, imbalanced):
+    X, y = imbalanced[0], imbalanced[1] + (n_outputs > 1) * (imbalanced[0][:, 1] > 1)
+    nets = []
+    for metric in ("f1", "balanced_accuracy"):
+        torch.manual_seed(0)
+        module = torch.nn.Linear(X.shape[1], n_outputs).to(torch.float64)
+        net = AnyLossNet(module, metric=metric, max_epochs=2, random_state=0)
+        nets.append(net.initialize())
+    changed, fresh = nets
+    changed.partial_fit(X, y).set_params(metric="balanced_accuracy", L=20)
+    fresh.set_params(L=20)
+    logits, target = changed.forward(X), torch.from_numpy(y)
+    losses = [float(net.get_loss(logits, target, X=X)) for net in nets]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-12)
+    changed.set_params(criterion__decay=0.5).partial_fit(X, y)
+    assert changed.criterion_.decay == 0.5
+    assert changed.criterion_.processes is changed.processes_
+
+
 def test_the_threshold_belongs_to_loss_and_decision(imbalanced):
     X, y = imbalanced
     module = mlp(output_bias=np.log(0.3 / 0.7))
