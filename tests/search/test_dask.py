@@ -87,16 +87,17 @@ def test_searches_on_a_cluster_that_loses_workers_find_the_same(tmp_path):
     )
     expected = [copy.deepcopy(search).fit(X, Y) for search in (own, grid)]
     found = []
-    with local_cluster() as cluster, distributed.Client(cluster) as client:
-        for search in (own, grid):
-            client.wait_for_workers(2)
-            flag.write_text(str(os.getpid()))
-            with parallel_config("dask", scatter=[X, Y]):
-                found.append(search.fit(X, Y))
-            assert not flag.exists()  # A worker was killed.
-        client.wait_for_workers(2)
-        assert _times_sent(is_scattered=True) == 1
-        assert _times_sent(is_scattered=False) == 2  # The first fold, and the others.
+    # A cluster for each: equal samples have one key, and dask can wait forever where
+    # they are sent again while they are being released.
+    for search in (own, grid):
+        flag.write_text(str(os.getpid()))
+        with (
+            local_cluster() as cluster,
+            distributed.Client(cluster),
+            parallel_config("dask", scatter=[X, Y]),
+        ):
+            found.append(search.fit(X, Y))
+        assert not flag.exists()  # A worker was killed.
     for here, there in zip(expected, found, strict=True):
         assert there.best_params_.keys() == here.best_params_.keys()
         assert there.best_index_ == here.best_index_
@@ -108,6 +109,12 @@ def test_searches_on_a_cluster_that_loses_workers_find_the_same(tmp_path):
         np.testing.assert_allclose(
             there.predict_proba(X), here.predict_proba(X), atol=1e-6
         )
+
+
+def test_samples_are_sent_once_for_a_search_or_for_each_of_its_steps():
+    with local_cluster() as cluster, distributed.Client(cluster):
+        assert _times_sent(is_scattered=True) == 1
+        assert _times_sent(is_scattered=False) == 2  # The first fold, and the others.
 
 
 def test_a_dask_frame_is_read_by_partitions():
