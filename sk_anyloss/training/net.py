@@ -228,7 +228,8 @@ class AnyLossNet(Predictions):
         Parameters
         ----------
         **params
-            Names and values, as in the constructor. The weights of the module stay.
+            Names and values, as in the constructor. The weights stay, unless a
+            parameter of the module (``module__<parameter>``) is among them.
 
         Returns
         -------
