@@ -109,17 +109,30 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
             y = y.toarray() if issparse(y) else y  # type: ignore[union-attr]
             shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
             options["multi_output"] = len(shape) > 1 and shape[1] > 1
-        with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
-            return validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                reset=reset,
-                **options,
-            )
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
+                return validate_data(
+                    self,
+                    X,
+                    y,
+                    accept_sparse="csr",
+                    dtype=(np.float64, np.float32),
+                    order="C",
+                    reset=reset,
+                    **options,
+                )
+        except (ValueError, TypeError) as error:
+            if not _needs_encoding(X):
+                raise
+            name = type(self).__name__
+            # What follows in scikit-learn's own message advises other estimators.
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"{str(error).splitlines()[0].rstrip('.')}. {name} takes numbers "
+                f"without missing values. skrub.tabular_pipeline({name}()) encodes "
+                "categories, text and dates, and imputes missing values; if values are "
+                f"missing only, make_pipeline(SimpleImputer(), {name}()) suffices."
+            ) from error
 
     def _validate_source(self, X: Source, y: ArrayLike | None, reset: bool) -> Any:
         """The same for samples that are read in blocks, which check themselves."""
@@ -297,3 +310,14 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
             labels=self.classes_,
             sample_weight=sample_weight,
         )
+
+
+def _needs_encoding(X: Any) -> bool:
+    """Whether there are words, dates or missing values among the samples."""
+    try:
+        values = np.asarray(X)
+    except (ValueError, TypeError):
+        return hasattr(X, "dtypes")  # Columns have no type in common.
+    if values.dtype.kind == "f":
+        return bool(np.isnan(values).any())
+    return values.ndim == 2 and values.dtype.kind in "OSUM"

@@ -1,11 +1,17 @@
 """Bad input: an error that names the parameter, the value and the way out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 
-from sk_anyloss import AnyLossClassifier, CosineDecay, TunedDecisionClassifier
+from sk_anyloss import (
+    AnyLossClassifier,
+    AnyLossClassifierCV,
+    CosineDecay,
+    TunedDecisionClassifier,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -195,3 +201,20 @@ def test_early_stopping_needs_two_samples_of_each_class():
 def test_a_learning_rate_that_explodes_says_so():
     with pytest.raises(ValueError, match="lower the learning rate"):
         AnyLossClassifier(lr=1e300, optimizer="sgd", loss="bce").fit(X, Y)
+
+
+@pytest.mark.parametrize("make", [AnyLossClassifier, AnyLossClassifierCV])
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(np.arange(40) == 0, np.nan, 1.0),
+        np.repeat(["red", "blue"], 20),
+        np.datetime64("2026-01-01", "ns") + np.arange(40).astype("timedelta64[D]"),
+    ],
+    ids=["missing", "words", "dates"],
+)
+def test_columns_that_need_an_encoder_name_one(make, column):
+    X = pd.DataFrame({"number": np.arange(40.0), "other": column})
+    model = make().__class__.__name__
+    with pytest.raises((ValueError, TypeError), match=rf"skrub.*{model}\(\)"):
+        make().fit(X, np.tile([0, 1], 20))
