@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.metadata import requires
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,8 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from sk_anyloss.compare.cli.main import main as run
     except ModuleNotFoundError as error:
+        needed = [
+            f"'{requirement.split(';')[0].strip()}'"
+            for requirement in requires("sk_anyloss") or ()
+            if "compare" in requirement
+        ]
         print(
-            f"This command needs {error.name}: pip install 'sk_anyloss[compare]'",
+            f"This command needs {error.name}: pip install {' '.join(needed)}",
             file=sys.stderr,
         )
         return 2

@@ -130,3 +130,9 @@ def test_the_reference_has_every_public_name():
         documented |= set(re.findall(r"^   (\w+)$", page.read_text(), re.M))
     for module in (sk_anyloss, baselines, compare, displays, losses, metrics, plain):
         assert set(module.__all__) - {"__version__"} <= documented, module.__name__
+
+
+def test_no_page_installs_from_an_index_that_does_not_have_the_package():
+    pages = [*ALL_PAGES, *(ROOT / "sk_anyloss").rglob("*.py")]
+    wrong = [p.name for p in pages if "install 'sk_anyloss" in p.read_text("utf-8")]
+    assert not wrong

@@ -25,8 +25,7 @@ the data sets instead.
 ``--times`` measures only the time of a fit of AnyLossClassifierCV and of two other
 searches, one fit at a time, each as a user calls it. Times are processor times: set
 ``OMP_NUM_THREADS=1``, and they are those of one core. LightGBM, XGBoost and CatBoost
-take part, with tuned thresholds, where they are installed (``pip install
-sk_anyloss[boosting]``).
+take part, with tuned thresholds, where they are installed.
 """
 
 import argparse

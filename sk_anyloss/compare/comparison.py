@@ -255,7 +255,7 @@ class Comparison(Results):
         """Reports of skore on some methods, on the same folds.
 
         skore takes estimators and not their predictions, so each method is fitted again
-        on every fold, with the same seed. Needs ``pip install 'sk_anyloss[skore]'``.
+        on every fold, with the same seed. Needs ``pip install skore``.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Comparison(Results):
     ) -> str:
         """Log the comparison to MLflow: a run, and in it one for each method.
 
-        Needs ``pip install 'sk_anyloss[mlflow]'``.
+        Needs ``pip install mlflow-skinny``.
 
         Parameters
         ----------

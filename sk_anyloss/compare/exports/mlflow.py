@@ -113,7 +113,7 @@ def _client_class() -> Any:
         from mlflow import MlflowClient
     except ImportError as error:
         raise ImportError(
-            "Logging to MLflow needs mlflow-skinny: pip install 'sk_anyloss[mlflow]'"
+            "Logging to MLflow needs mlflow-skinny: pip install mlflow-skinny"
         ) from error
     return MlflowClient
 

@@ -49,9 +49,7 @@ def to_skore(
     try:
         import skore
     except ImportError as error:
-        raise ImportError(
-            "Reports of skore need skore: pip install 'sk_anyloss[skore]'"
-        ) from error
+        raise ImportError("Reports of skore need skore: pip install skore") from error
     table = results.table_of(data)
     if table.has_labels:
         raise TableError("skore has no reports on targets of several labels.")

@@ -160,7 +160,7 @@ def check_installed(method: str) -> None:
     if library in LIBRARIES and library not in installed_boosting():
         raise ValueError(
             f"The method {method!r} needs {LIBRARIES[library][0]}, which is not "
-            "installed: pip install 'sk_anyloss[boosting]'."
+            f"installed: pip install {library}."
         )
 
 

@@ -53,8 +53,8 @@ def to_onnx(
         import skl2onnx  # noqa: F401
     except ImportError as error:
         raise TableError(
-            "--onnx needs onnx, onnxruntime and skl2onnx: pip install "
-            "'sk_anyloss[onnx]'"
+            "--onnx needs onnx, onnxruntime and skl2onnx: "
+            "pip install onnx onnxruntime skl2onnx"
         ) from error
     g = Graph("sk_anyloss")
     try:

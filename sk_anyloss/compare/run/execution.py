@@ -207,7 +207,9 @@ def _backend(dask: str | None, tables: Sequence[Table]) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ValueError("--dask needs dask: pip install 'sk_anyloss[dask]'") from error
+        raise ValueError(
+            "--dask needs dask: pip install 'dask[distributed]'"
+        ) from error
     try:
         client = Client(dask, timeout=20)
     except OSError as error:

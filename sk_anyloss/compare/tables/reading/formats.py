@@ -36,7 +36,7 @@ def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[
     """
     if find_spec("openpyxl") is None:  # pandas reads Excel files with it.
         raise TableError(
-            "Reading Excel files needs openpyxl: pip install 'sk_anyloss[excel]', or "
+            "Reading Excel files needs openpyxl: pip install openpyxl, or "
             "save the table as .csv."
         )
     with pd.ExcelFile(path, engine="openpyxl") as book:

@@ -26,7 +26,7 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "Parquet files need pyarrow: pip install 'sk_anyloss[parquet]'",
+            "Parquet files need pyarrow: pip install pyarrow",
             name="pyarrow",
         ) from error
     return pyarrow, pyarrow.parquet
