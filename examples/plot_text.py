@@ -5,7 +5,9 @@ A rare topic in texts
 Which descriptions of functions are about signal processing? The texts are those that
 NumPy, SciPy and PyTorch ship with their functions, and six in a hundred of them are
 from ``scipy.signal``. A bag of embeddings, which averages a learned vector for each
-word, is trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy.
+word, is trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy from
+the same start. Most of what separates the two is the threshold: once that of the
+second is tuned as well, they are about level.
 """
 
 import re
@@ -21,6 +23,7 @@ from torch import nn
 
 from sk_anyloss import AnyLossNet, metric_score
 from sk_anyloss.losses import BCE
+from sk_anyloss.metrics.tuning import best_threshold
 
 # %%
 # A text is the part of a docstring before the list of parameters. A function that is in
@@ -48,7 +51,7 @@ print(f"{len(y)} texts, {y.sum()} of them about signal processing")
 # %%
 # A sample has the numbers of the first 80 words of a text, padded with zeros. Words in
 # fewer than three of the training texts are left out.
-counts = Counter(word for i in train for word in set(texts[i]))
+counts = Counter(word for i in train for word in sorted(set(texts[i])))
 words = [word for word, count in counts.items() if count >= 3]
 number = {word: k for k, word in enumerate(words, start=1)}
 X = np.zeros((len(texts), 80), dtype=np.int64)
@@ -76,18 +79,23 @@ settings = {
 }
 nets = {
     "AnyLossNet": AnyLossNet(make_module(), **settings),
-    "cross-entropy": AnyLossNet(make_module(), criterion=BCE, **settings),
+    # With warm_up, the rival starts from the same output bias, too.
+    "cross-entropy": AnyLossNet(make_module(), criterion=BCE, warm_up=0.75, **settings),
 }
 for name, net in nets.items():
     net.fit(X[train], y[train])
     print(f"{name}: F1 {net.score(X[test], y[test]):.3f}")
+net = nets["cross-entropy"]
+cut, _ = best_threshold("f1", net.logits(X[train]), y[train])
+tuned = (net.logits(X[test]) > cut).astype(int)
+tuned = metric_score(y[test], tuned, metric="f1")
+print(f"cross-entropy, threshold tuned on the training texts: F1 {tuned:.3f}")
 
 # %%
-# F1 over the threshold, on texts that were not trained on. With weight decay,
-# cross-entropy keeps the probabilities of a rare topic low: its best threshold is far
-# below 0.5 and would have to be tuned. The best threshold of the net for F1 is close to
-# the 0.5 that it was trained for. On the right, the words with the highest logits as
-# texts of one word, among words in at least 15 texts.
+# F1 over the threshold, on texts that were not trained on; dots at 0.5. Both curves
+# reach the same height: what training for F1 changes here is where the best threshold
+# lies, closer to the 0.5 at which the net decides. On the right, the words with the
+# highest logits as texts of one word, among words in at least 15 texts.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 thresholds = np.linspace(0.01, 0.99, 99)
 for name, net in nets.items():

@@ -3,9 +3,9 @@ A small convolutional network
 =============================
 
 One digit against the nine others, on scikit-learn's images of digits: the same network
-trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on cross-entropy. The curves
-show F1 on validation samples; the net starts on cross-entropy, and trains for F1 in
-the last quarter of the epochs.
+from the same start, trained for F1 with :class:`sk_anyloss.AnyLossNet`, and on
+cross-entropy, with the threshold where training leaves it, and tuned. With a tenth of
+positives and images as clear as these, all find the digit about equally well.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,9 @@ from skorch.helper import predefined_split
 from torch import nn
 from torch.utils.data import TensorDataset
 
-from sk_anyloss import AnyLossNet
+from sk_anyloss import AnyLossNet, metric_score
 from sk_anyloss.losses import BCE
+from sk_anyloss.metrics.tuning import best_threshold
 
 # %%
 # Images of 8 x 8 pixels, of which a tenth shows an eight.
@@ -54,14 +55,20 @@ settings = {
 }
 nets = {
     "AnyLossNet": AnyLossNet(make_cnn(), **settings),
-    "cross-entropy": AnyLossNet(make_cnn(), criterion=BCE, **settings),
+    # With warm_up, the rival starts from the same output bias, too.
+    "cross-entropy": AnyLossNet(make_cnn(), criterion=BCE, warm_up=0.75, **settings),
 }
 for name, net in nets.items():
     net.fit(X_train, y_train)
     print(f"{name}: F1 {net.score(X_test, y_test):.3f}")
+net = nets["cross-entropy"]
+cut, _ = best_threshold("f1", net.logits(X_train), y_train)
+tuned = metric_score(y_test, (net.logits(X_test) > cut).astype(int), metric="f1")
+print(f"cross-entropy, threshold tuned on the training samples: F1 {tuned:.3f}")
 
 # %%
-# F1 by epoch, and some decisions of the net for F1.
+# F1 by epoch, and some decisions of the net for F1. It trains on cross-entropy first,
+# so the curves part, by little, in the last quarter of the epochs only.
 figure, panels = plt.subplot_mosaic(
     "FFab;FFcd", figsize=(8.5, 4), width_ratios=[1.5, 1.5, 1, 1], layout="constrained"
 )
