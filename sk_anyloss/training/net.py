@@ -98,9 +98,10 @@ class AnyLossNet(Predictions):
         each has a stratified part of every batch, and the training is that of one
         process. None trains in this process alone.
     warm_up : float or 'auto', default='auto'
-        Fraction of the epochs that :meth:`fit` trains on cross-entropy first, in
+        Fraction of the epochs that the first :meth:`fit` trains on cross-entropy, in
         [0, 1). The output bias is set to the class frequencies before, and to the best
-        threshold for the metric after these epochs. By default three quarters, if
+        threshold for the metric after these epochs; a training that continues does not
+        come back to them. By default three quarters, if
         ``criterion`` is left at ``AnyLoss`` and the module is not our own ``MLP``.
     metric_lr : float or 'auto', default='auto'
         Learning rate of the epochs on the metric after such a start. By default a tenth
@@ -318,11 +319,9 @@ class AnyLossNet(Predictions):
             )
         epochs = warm_up_epochs(self)
         factor = metric_rate(self)
-        self.warm_up_ = WarmUp(epochs, factor) if epochs > len(self.history) else None
-        try:
-            super().partial_fit(X, y)
-        finally:
-            self.warm_up_ = None
+        if not self.history:  # A training that continues has left it, or is in it.
+            self.warm_up_ = WarmUp(epochs, factor) if epochs else None
+        super().partial_fit(X, y)
         self._reset_loss()
         if not self.interrupted_ and not self.processes_.rank:
             warn_if_constant(self, X, y)
@@ -410,14 +409,15 @@ class AnyLossNet(Predictions):
         gradients = StepByStep(run)
         self.stopped_ = self.interrupted_ = False
         epochs = self.max_epochs if epochs is None else epochs
+        behind = 0
         for _, callback in self.callbacks_:
             if isinstance(callback, ResumableCheckpoint):
-                epochs -= callback.restore(self)
-        if self.warm_up_ is not None and len(self.history) >= self.warm_up_.epochs:
+                behind = callback.restore(self)
+        if behind and self.warm_up_ is not None and behind >= self.warm_up_.epochs:
             self.warm_up_ = None  # It was over at the checkpoint.
         with self.limited_threads():
             try:
-                run_epochs([run], gradients, epochs)
+                run_epochs([run], gradients, epochs - behind)
                 self.processes_.barrier()  # The first one has written its files.
             except KeyboardInterrupt:
                 self.interrupted_ = not self.stopped_

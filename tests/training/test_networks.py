@@ -106,6 +106,68 @@ def test_the_learning_rate_after_a_start_on_cross_entropy(options, expected):
     assert net.optimizer_.param_groups[0]["lr"] == pytest.approx(expected)
 
 
+class Trained(Callback):
+    """Record the learning rate of each epoch, and whether it is on cross-entropy."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.epochs = []
+
+    def on_batch_end(self, net, batch, training, loss=None, y_pred=None, **kwargs):
+        if training:
+            on_metric = AnyLoss("f1")(y_pred.detach(), torch.as_tensor(batch[1]))
+            is_metric = bool(torch.isclose(loss.detach(), on_metric))
+            rate = net.optimizer_.param_groups[0]["lr"]
+            self.epochs.append((rate, "metric" if is_metric else "cross-entropy"))
+
+
+def test_continuing_stays_on_the_metric_at_its_learning_rate():
+    X, y = blobs()
+    trained, fits, scores = Trained(), [], []
+    net = AnyLossNet(
+        cnn(),
+        batch_size=1.0,
+        max_epochs=8,
+        warm_start=True,
+        callbacks=[trained],
+        random_state=0,
+    )
+    for n_epochs in (8, 8, 40, 100):
+        net.set_params(max_epochs=n_epochs).fit(X, y)
+        fits.append(trained.epochs)
+        scores.append(net.score(X, y))
+    net.partial_fit(X, y)
+    first, *others = [*fits, trained.epochs]
+    assert first[:6] == [(0.01, "cross-entropy")] * 6
+    assert first[6:] == [(pytest.approx(0.001), "metric")] * 2
+    for n_epochs, epochs in zip((8, 40, 100, 100), others, strict=True):
+        assert epochs == [(pytest.approx(0.001), "metric")] * n_epochs
+    assert (np.diff(scores) > -0.05).all(), scores
+
+
+@pytest.mark.parametrize("n_before", [3, 6])
+def test_an_interrupted_start_goes_on_to_its_end(n_before):
+    X, y = blobs()
+    trained = Trained()
+
+    class Interrupted(AnyLossNet):
+        def run_single_epoch(self, iterator, training, *args, **kwargs):
+            super().run_single_epoch(iterator, training, *args, **kwargs)
+            if len(self.history) == n_before and not self.seen:
+                self.seen = True
+                raise KeyboardInterrupt
+
+    options = {"batch_size": 1.0, "max_epochs": 8, "warm_start": True}
+    net = Interrupted(cnn(), callbacks=[trained], **options)
+    net.seen = False
+    with pytest.warns(UserWarning, match="interrupted"):
+        net.fit(X, y)
+    net.fit(X, y)
+    # An epoch that is not over counts as none, after the last one of the start.
+    left = max(6 - n_before, 1)
+    assert trained.epochs[:left] == [(0.01, "cross-entropy")] * left
+    assert trained.epochs[left:] == [(pytest.approx(0.001), "metric")] * (8 - left)
+
+
 def test_invalid_rates_and_steepness():
     X, y = blobs(40)
     for value in (0, -1.0, "half", True):

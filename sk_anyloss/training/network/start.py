@@ -88,7 +88,8 @@ def choose_L(net: AnyLossNet, train: SizedDataset) -> None:
         return
     epochs, rate = net.max_epochs, net.lr
     if net.warm_up_ is not None:
-        epochs, rate = epochs - net.warm_up_.epochs, rate * net.warm_up_.factor
+        left = net.warm_up_.epochs - len(net.history)
+        epochs, rate = epochs - left, rate * net.warm_up_.factor
     iterator = net.get_iterator(train, training=True)
     n_batches = len(spread(net, iterator, training=True))
     widths = [len(p) for p in net.module_.parameters() if p.dim() > 1]

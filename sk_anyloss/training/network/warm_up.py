@@ -138,7 +138,7 @@ class WarmUp:
 
     def end_batch(self, net: BatchSteps, X: Input, y: Labels, logits: Tensor) -> None:
         """Keep the logits of the last epoch, from which the threshold is chosen."""
-        if len(net.history) == self.epochs and self._n_seen < MAX_SAMPLES:
+        if len(net.history) >= self.epochs and self._n_seen < MAX_SAMPLES:
             self._seen.append((logits.detach(), *net.labels_and_weights(y, X)))
             self._n_seen += len(logits)
             self._last_input = X
