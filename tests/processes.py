@@ -21,7 +21,7 @@ PRELOADED = [
 ]
 
 
-def run_in_processes(size, function, *args, folder):
+def run_in_processes(size, function, *args, folder, timeout=TIMEOUT):
     """Results of ``function(rank, size, *args)`` in each of several processes.
 
     The function has to be importable. The processes meet by a file in ``folder`` and
@@ -30,23 +30,26 @@ def run_in_processes(size, function, *args, folder):
     happen on a loaded machine, they try again.
     """
     for attempt in range(3):
-        results, errors = _run(size, function, args, folder / f"attempt{attempt}")
+        at = folder / f"attempt{attempt}"
+        results, errors = _run(size, function, args, at, timeout)
         if "connectFullMesh failed" not in errors:
             break
     assert not errors, errors
     return results
 
 
-def _run(size, function, args, folder):
+def _run(size, function, args, folder, timeout):
     context = fork_context()
     folder.mkdir(parents=True, exist_ok=True)
     workers = [
-        context.Process(target=_work, args=(rank, size, str(folder), function, args))
+        context.Process(
+            target=_work, args=(rank, size, str(folder), function, args, timeout)
+        )
         for rank in range(size)
     ]
     for worker in workers:
         worker.start()
-    until = time.monotonic() + TIMEOUT
+    until = time.monotonic() + timeout
     while any(worker.is_alive() for worker in workers) and time.monotonic() < until:
         time.sleep(0.02)
         if any(worker.exitcode for worker in workers):
@@ -74,7 +77,7 @@ def fork_context():
     return context
 
 
-def _work(rank, size, folder, function, args):
+def _work(rank, size, folder, function, args, timeout):
     import torch
     import torch.distributed as dist
 
@@ -88,7 +91,7 @@ def _work(rank, size, folder, function, args):
             init_method=f"file://{folder}/store",
             rank=rank,
             world_size=size,
-            timeout=timedelta(seconds=TIMEOUT / 2),
+            timeout=timedelta(seconds=timeout / 2),
         )
         result = function(rank, size, *args)
         if dist.is_initialized():

@@ -86,7 +86,9 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         The processes that a batch is spread over; all of them, once
         :mod:`torch.distributed` is initialised. The loss and its gradient are then
         those of the samples of all processes together, whatever their numbers in each.
-        All processes have to call the loss. None is this process alone.
+        All processes have to call the loss. Where autograd is disabled, or after
+        ``.eval()``, it is that of this process alone. None is this process alone,
+        always.
 
     Notes
     -----
@@ -220,7 +222,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
             amplified is None
             or self.decay
             or not amplified.accepts(logits, y, sample_weight)
-            or not self.processes.is_alone()
+            or (self.trains() and not self.processes.is_alone())
         ):
             return None
         return FusedAnyLoss.apply(logits, y, amplified, collected)

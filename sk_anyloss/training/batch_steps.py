@@ -289,7 +289,8 @@ class BatchSteps(NeuralNet):
         as_logits(y_pred, len(y))
         target = self.resolve_target(_n_outputs(y_pred), y)
         if not isinstance(self.criterion_, Loss):
-            return self._loss_of_torch(y_pred, y, weight) * self._share(y)
+            share = self._share(y) if training else 1.0
+            return self._loss_of_torch(y_pred, y, weight) * share
         with torch.set_grad_enabled(training and torch.is_grad_enabled()):
             if training and self.warm_up_ is not None:
                 return self.warm_up_.loss(self, y_pred, y, weight)

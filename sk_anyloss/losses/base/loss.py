@@ -36,9 +36,11 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
     ----------
     process_group : 'world', torch.distributed.ProcessGroup or None, default='world'
         The processes that a batch is spread over. By default all of them, once
-        :mod:`torch.distributed` is initialised: the loss is then that of the samples of
-        all processes together, which all have to call it, and its gradient is exact
-        under ``DistributedDataParallel`` and FSDP. None is this process alone.
+        :mod:`torch.distributed` is initialised: in training, the loss is then that of
+        the samples of all processes together, which all have to call it, and its
+        gradient is exact under ``DistributedDataParallel`` and FSDP. After ``.eval()``
+        or without gradients, the loss is that of this process alone, which need not
+        wait for any other. None is this process alone, always.
     """
 
     #: Whether the loss of several batches together follows from the sum of their
@@ -341,9 +343,12 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         loss : tensor of shape (K,)
             The loss of each model.
         """
-        averaged = self.training and torch.is_grad_enabled()
         with full_precision(logits.device):
-            return _LossFunction.apply(logits, self, samples, averaged, collected)
+            return _LossFunction.apply(logits, self, samples, self.trains(), collected)
+
+    def trains(self) -> bool:
+        """Whether this is a step of a training, which all processes take together."""
+        return self.training and torch.is_grad_enabled()
 
 
 class _LossFunction(torch.autograd.Function):
@@ -355,18 +360,19 @@ class _LossFunction(torch.autograd.Function):
         logits: Tensor,
         loss: Loss,
         samples: ClassWeights,
-        averaged: bool,
+        trains: bool,
         collected: list[Any] | None,
     ) -> Tensor:
         S, cache = loss.statistics(logits, samples)
         if collected is not None:
             collected.append(S)
-        S = loss.reduce(S)
-        value, grad = loss.value_and_grad(loss.average(S) if averaged else S)
+        if trains:
+            S = loss.average(loss.reduce(S))
+        value, grad = loss.value_and_grad(S)
         if ctx.needs_input_grad[0]:
             by_logits = torch.empty_like(logits)
             loss.backward(cache, grad, samples, by_logits)
-            ctx.factor = loss.processes.gradient_factor
+            ctx.factor = loss.processes.gradient_factor if trains else 1
             ctx.save_for_backward(by_logits)
         if isinstance(value, np.ndarray):
             return torch.from_numpy(np.atleast_1d(value)).to(logits)

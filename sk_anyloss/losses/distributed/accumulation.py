@@ -99,9 +99,9 @@ class Accumulation:
                     "No part was added; call add() for every part first, for an empty "
                     "one if this process has no samples."
                 )
-            S = self._form.reduce(self._S)
+            S = self._S
             if self._form.training:
-                S = self._form.average(S)
+                S = self._form.average(self._form.reduce(S))
             value, grad = self._form.value_and_grad(S)
             like = S
             while isinstance(like, tuple):
@@ -142,7 +142,7 @@ class _PartFunction(torch.autograd.Function):
             _, cache = loss.statistics(logits, samples)
             by_logits = torch.empty_like(logits)
             loss.backward(cache, grad, samples, by_logits)
-            ctx.factor = loss.processes.gradient_factor
+            ctx.factor = loss.processes.gradient_factor if loss.training else 1
             ctx.save_for_backward(by_logits)
         return value.clone()
 

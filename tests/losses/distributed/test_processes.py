@@ -119,6 +119,42 @@ def test_the_group_says_over_which_processes_to_sum(tmp_path):
             np.testing.assert_allclose(found[name][1], own, atol=1e-12)
 
 
+#: Seconds for a few messages; processes that wait in vain have failed after them.
+SHORT = 40
+
+
+def _evaluated_by_the_first(rank, size):
+    """Losses and gradients of one process, while the other one has left already."""
+    found = {}
+    for name, (n_outputs, is_labels, loss) in cases.CASES.items():
+        loss, (X, y, weight) = copy.deepcopy(loss), cases.samples(n_outputs, is_labels)
+        module, own = cases.network(n_outputs), cases.shard(rank, size)
+        part = module(X[own]), y[own], weight[own]
+        loss(*part).backward()  # Together.
+        if rank:
+            continue
+        with torch.no_grad():
+            without = loss(*part).item()
+        evaluated = loss.eval()(*part)
+        (gradient,) = torch.autograd.grad(evaluated, part[0])
+        found[name] = without, evaluated.item(), gradient.numpy()
+    return found
+
+
+def test_one_process_evaluates_by_itself(tmp_path):
+    found, _ = run_in_processes(
+        2, _evaluated_by_the_first, folder=tmp_path, timeout=SHORT
+    )
+    own = cases.shard(0, 2)
+    for name, (n_outputs, is_labels, loss) in cases.CASES.items():
+        X, y, weight = (part[own] for part in cases.samples(n_outputs, is_labels))
+        z = cases.network(n_outputs)(X)
+        value = copy.deepcopy(loss)(z, y, weight)
+        (gradient,) = torch.autograd.grad(value, z)
+        assert found[name][:2] == pytest.approx([value.item()] * 2, abs=1e-12)
+        np.testing.assert_allclose(found[name][2], gradient, rtol=1e-9, atol=1e-12)
+
+
 def _sums(rank, size):
     processes = Processes()
     found = []

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from skorch.callbacks import Checkpoint
 
+from sk_anyloss.losses import AnyLoss
 from sk_anyloss.training.distributed.checkpoint import ResumableCheckpoint
 from sk_anyloss.training.network import warm_up
 from tests.processes import run_in_processes
@@ -146,6 +147,25 @@ def test_a_process_may_lack_a_class_or_have_no_samples(tmp_path):
     for own, other in run_in_processes(2, _without_samples, folder=tmp_path):
         assert_same(own, expected)
         assert_same(other, steep)
+
+
+def _evaluated_by_the_first(rank, size):
+    X, y, weight = cases.samples()
+    found = []
+    for criterion in (AnyLoss, torch.nn.BCEWithLogitsLoss):
+        net = cases.build("autograd", criterion=criterion, warm_up=0, max_epochs=2)
+        net.fit(X, y)
+        if not rank:
+            z = torch.from_numpy(net.logits(X))
+            loss = net.get_loss(z, y, X=X, training=False).item()
+            found.append((net.score(X, y), loss))
+    return found
+
+
+def test_one_process_evaluates_by_itself(tmp_path):
+    found, _ = run_in_processes(2, _evaluated_by_the_first, folder=tmp_path, timeout=40)
+    expected = _evaluated_by_the_first(0, 1)
+    assert found == [pytest.approx(values, abs=1e-9) for values in expected]
 
 
 def _with_checkpoint(rank, size, folder):
