@@ -21,6 +21,7 @@ from sk_anyloss.estimators.fitting.plan import make_plan
 from sk_anyloss.estimators.fitting.tasks import build_criterion, build_task, new_tasks
 from sk_anyloss.estimators.parameters import (
     check_params,
+    check_partial_class_weight,
     restored_on_error,
     warn_of_class_weight,
 )
@@ -351,11 +352,12 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
             The estimator. The moving average of a loss with ``decay`` continues from
             the call before. Early stopping and several starts do not apply, the
             threshold is not tuned for a constraint, the learning rate is constant, and
-            ``class_weight='balanced'`` balances within these samples.
+            ``class_weight='balanced'`` is refused, as in scikit-learn: give a dict.
         """
         is_continued = hasattr(self, "net_")
         with restored_on_error(self), single_thread():
             check_params(self)
+            check_partial_class_weight(self)
             data, labels = self._validate(X, y, reset=not is_continued)
             source, dtype = as_source(data), data.dtype
             plan = make_plan(

@@ -142,6 +142,18 @@ def check_callbacks(callbacks: Any) -> None:
             )
 
 
+def check_partial_class_weight(model: AnyLossClassifier) -> None:
+    """Refuse to balance the samples of each partial fit by themselves."""
+    weight = model.class_weight
+    if isinstance(weight, str) and weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' would balance the samples of each partial_fit by "
+            "themselves. Compute the weights once, from representative labels, by "
+            "sklearn.utils.class_weight.compute_class_weight('balanced', "
+            "classes=classes, y=y), and pass them as a dict of labels and weights."
+        )
+
+
 def warn_of_class_weight(model: AnyLossClassifier) -> None:
     """Warn of weights of classes that the metric does not depend on."""
     if model.class_weight is None or model.loss is not None:

@@ -51,8 +51,7 @@ def class_weights(
         weight = weight * compute_sample_weight(class_weight, y)
     elif class_weight is not None:
         if isinstance(class_weight, str) and class_weight == "balanced":
-            # scikit-learn heeds sample weights here from 1.7 on only. Only the classes
-            # that are here: a partial fit may see just one.
+            # scikit-learn heeds sample weights here from 1.7 on only.
             classes, codes = np.unique(y, return_inverse=True)
             totals = np.bincount(codes, weights=weight)
             factors = totals.sum() / (len(classes) * totals)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_anyloss import (
@@ -299,6 +300,35 @@ def test_the_positive_class_stays_under_warm_start(imbalanced):
     with pytest.raises(ValueError, match="cannot continue with pos_label=0"):
         model.set_params(pos_label=0).fit(X, y)
     model.set_params(pos_label=1, hidden=[2]).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "hidden", [np.array([4, 4]), [4, np.int64(4)], (4, 4)], ids=["array", "list", ""]
+)
+def test_hidden_is_any_sequence_of_whole_numbers(imbalanced, hidden):
+    X, y = imbalanced
+    plain = fit(X, y, hidden=(4, 4), max_epochs=2)
+    model = fit(X, y, hidden=hidden, warm_start=True, max_epochs=2)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert model.fit(X, y).n_iter_ == 4
+    clone(model).partial_fit(X, y).partial_fit(X, y)
+    for same in ([4, 4], np.array([4, 4], dtype=np.int32)):
+        model.set_params(hidden=same).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"hidden=\(4, 4\) cannot continue with hidden=\(4,\)"
+    ):
+        model.set_params(hidden=np.array([4])).fit(X, y)
+
+
+def test_balanced_class_weights_are_refused_by_partial_fit(imbalanced):
+    X, y = imbalanced
+    model = AnyLossClassifier(class_weight="balanced", random_state=0)
+    with pytest.raises(ValueError, match=r"compute_class_weight\('balanced'.*dict"):
+        model.partial_fit(X, y, classes=[0, 1])
+    assert not hasattr(model, "net_")
+    weights = compute_class_weight("balanced", classes=np.unique(y), y=y)
+    model.set_params(class_weight=dict(enumerate(weights)))
+    model.partial_fit(X, y, classes=[0, 1])
 
 
 def test_a_warm_start_that_fails_leaves_the_net_as_it_was(imbalanced, monkeypatch):
