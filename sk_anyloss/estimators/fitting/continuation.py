@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from torch import nn
 
 from sk_anyloss.losses.base import Loss
+from sk_anyloss.training.network.mlp import check_hidden
 
 if TYPE_CHECKING:
     from sk_anyloss.estimators.classifier import AnyLossClassifier
@@ -53,10 +54,12 @@ def check_same_network(model: AnyLossClassifier) -> None:
     """Refuse parameters of another network than the fitted one."""
     for name, value in model._network.items():
         now = getattr(model, name)
-        if now != value and not (name == "hidden" and tuple(now) == tuple(value)):
+        if name == "hidden":
+            now = check_hidden(now)
+        if now != value:
             raise ValueError(
-                f"A model with {name}={value!r} cannot continue with "
-                f"{name}={getattr(model, name)!r}; fit a new model for that."
+                f"A model with {name}={value!r} cannot continue with {name}={now!r}; "
+                "fit a new model for that."
             )
 
 

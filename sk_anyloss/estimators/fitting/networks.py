@@ -122,7 +122,7 @@ def build_net(
     net = AnyLossNet(
         MLP,
         module__n_features=source.shape[1],
-        module__hidden=model.hidden,
+        module__hidden=check_hidden(model.hidden),
         module__activation=model.activation,
         module__batch_norm=model.batch_norm,
         module__mean=encoding.mean,

@@ -14,6 +14,7 @@ from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.source import Source
 from sk_anyloss.training.net import AnyLossNet
+from sk_anyloss.training.network.mlp import check_hidden
 from sk_anyloss.training.targets import TargetType
 from sk_anyloss.training.trainer import Task
 
@@ -45,8 +46,9 @@ def new_tasks(
     if encoding is None:
         encoding = fit_encoding(source, plan.sample, model.standardize, model.n_bins)
     # What cannot be changed in a warm start.
-    fixed = ("hidden", "activation", "batch_norm", "standardize", "n_bins")
-    model._network = {name: getattr(model, name) for name in (*fixed, "optimizer")}
+    fixed = ("activation", "batch_norm", "standardize", "n_bins", "optimizer")
+    model._network = {name: getattr(model, name) for name in fixed}
+    model._network["hidden"] = check_hidden(model.hidden)
     tasks = []
     for start in plan.starts(n_init or model.n_init):
         criterion = build_criterion(model, start.sample)
