@@ -412,7 +412,7 @@ class AnyLossNet(Predictions):
         behind = 0
         for _, callback in self.callbacks_:
             if isinstance(callback, ResumableCheckpoint):
-                behind = callback.restore(self)
+                behind = callback.restore(self, X, y, fit_params)
         if behind and self.warm_up_ is not None and behind >= self.warm_up_.epochs:
             self.warm_up_ = None  # It was over at the checkpoint.
         with self.limited_threads():

@@ -299,7 +299,7 @@ class ParquetSource(Source):
         return order
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_buffer": None}
+        return {**vars(self), "_buffer": None, "_checked": set()}
 
 
 def _check_window(window: Any) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import numbers
 import os
+import pickle
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from skorch.callbacks import Callback, PrintLog
-from torch import Tensor
+from joblib.hashing import NumpyHasher
+from skorch.callbacks import Callback, Checkpoint, PrintLog, TrainEndCheckpoint
+from torch import Tensor, nn
+
+from sk_anyloss.training.data.row_groups.files import RowGroup
 
 if TYPE_CHECKING:
     from sk_anyloss.training.net import AnyLossNet
@@ -25,25 +30,34 @@ FORMAT = 2
 
 
 class ResumableCheckpoint(Callback):
-    """Save a training after every epoch, and resume it where the file exists.
+    """Save a training after every epoch, and resume it where its file exists.
 
     Weights, state of the optimiser, history, order of the samples, moving average of
     the loss, torch's random numbers and what the other callbacks have learned (early
     stopping, learning rates) are saved in one file, which is replaced as a whole:
     whoever reads it finds a complete epoch. A net with this callback that is
-    fitted again, on the same data, continues after that epoch and ends where it
-    would have ended without an interruption. In several processes, the first one
-    writes and reads it.
+    fitted again, in the same way, continues after that epoch and ends where it
+    would have ended without an interruption. Other samples, such as those of another
+    fold, and other parameters are another training, which has a file of its own. In
+    several processes, the first one writes and reads it.
 
     Parameters
     ----------
     path : str or path
-        The file. Remove it to start anew.
+        Where the files are: for ``net.pt``, that of a training is
+        ``net-<digest>.pt``. Remove them to start anew.
     every : int, default=1
         Number of epochs between two checkpoints.
 
     Notes
     -----
+    The digest is one of the samples, labels and weights as they are given to the net
+    (of Parquet files, of names and times), of its parameters, of callbacks that do
+    more than print and save, of the layers of the module and of the number of epochs
+    before this training. Not part of it are the values of the module's
+    initial weights, which a script without a seed would draw anew; device, processes
+    and ``verbose``; and the source code of classes.
+
     It comes last in the list of callbacks, so that it sees what the others have done.
     Of callbacks, attributes that end with an underscore are saved if they are numbers,
     texts, tensors or containers of these, or have a ``state_dict``. Random numbers are
@@ -62,8 +76,9 @@ class ResumableCheckpoint(Callback):
     >>> folder = tempfile.TemporaryDirectory()
     >>> saved = ResumableCheckpoint(Path(folder.name) / "net.pt")
     >>> net = AnyLossNet(nn.Linear(2, 1), max_epochs=3, callbacks=[saved])
-    >>> len(net.fit(X, y).history), len(net.set_params(max_epochs=5).fit(X, y).history)
-    (3, 5)
+    >>> fitted, again, other = net.fit(X, y), net.fit(X, y), net.fit(X, 1 - y)
+    >>> len(list(Path(folder.name).glob("net-*.pt")))
+    2
     >>> folder.cleanup()
     """
 
@@ -71,20 +86,27 @@ class ResumableCheckpoint(Callback):
         self.path = path
         self.every = every
 
-    def restore(self, net: AnyLossNet) -> int:
-        """Load the checkpoint, if there is one.
+    def restore(self, net: AnyLossNet, *data: Any) -> int:
+        """Load the checkpoint of this training, if there is one.
 
         Parameters
         ----------
         net : AnyLossNet
             The net, about to be trained.
+        *data
+            What it is trained on.
 
         Returns
         -------
         epochs : int
-            How many epochs lie behind; ``max_epochs`` if the training was stopped.
+            How many of its epochs lie behind; ``max_epochs`` if it was stopped.
         """
-        state = net.processes_.from_first(None if net.processes_.rank else self._read())
+        before, state = len(net.history), None
+        if not net.processes_.rank:
+            path, digest = Path(self.path), _digest(net, before, *data)
+            self.file_ = path.with_name(f"{path.stem}-{digest}{path.suffix}")
+            state = self._read()
+        state = net.processes_.from_first(state)
         if state is None:
             return 0
         if isinstance(state, str):  # In all processes, of which none waits then.
@@ -94,8 +116,8 @@ class ResumableCheckpoint(Callback):
             net.optimizer_.load_state_dict(state["optimizer"])
         except (KeyError, RuntimeError, ValueError) as error:
             raise ValueError(
-                f"The checkpoint {self.path} is one of another net or optimiser; "
-                f"remove it, or give another path. {error}"
+                f"The checkpoint {self.file_} is one of another net or optimiser; "
+                f"remove it. {error}"
             ) from error
         net.rng_.bit_generator.state = json.loads(state["rng"])
         net.history[:] = json.loads(state["history"])
@@ -112,23 +134,23 @@ class ResumableCheckpoint(Callback):
             _restore(callback, state["callbacks"].get(name, {}))
         if len(state["torch_rng"]) == net.processes_.size:
             torch.set_rng_state(state["torch_rng"][net.processes_.rank])
-        return net.max_epochs if state["is_stopped"] else int(state["epoch"])
+        return net.max_epochs if state["is_stopped"] else state["epoch"] - before
 
     def _read(self) -> dict[str, Any] | str | None:
         """The checkpoint, what is wrong with it, or None if there is none."""
-        if not Path(self.path).exists():
+        if not self.file_.exists():
             return None
         try:
-            state = torch.load(self.path, map_location="cpu", weights_only=True)
+            state = torch.load(self.file_, map_location="cpu", weights_only=True)
             version = state["format"]
         except Exception as error:
             return (
-                f"{self.path} is no checkpoint of a training, or is damaged; remove it "
-                f"to start anew. {type(error).__name__}: {error}"
+                f"{self.file_} is no checkpoint of a training, or is damaged; remove "
+                f"it to start anew. {type(error).__name__}: {error}"
             )
         if version != FORMAT:
             return (
-                f"The checkpoint {self.path} has format {version}, this version reads "
+                f"The checkpoint {self.file_} has format {version}, this version reads "
                 f"{FORMAT}; remove it to start anew."
             )
         found: dict[str, Any] = state
@@ -168,7 +190,7 @@ class ResumableCheckpoint(Callback):
             "callbacks": {name: _learned(callback) for name, callback in _others(net)},
             "torch_rng": torch_rng,
         }
-        path = Path(self.path)
+        path = self.file_
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(path.name + ".tmp")
         try:
@@ -176,6 +198,74 @@ class ResumableCheckpoint(Callback):
             os.replace(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+#: Parameters of the net that do not change what it learns, or of which more is known.
+_NO_PART = {"callbacks", "device", "module", "process_group", "verbose"}
+#: Callbacks that only look on, and those of scikit-learn, which hold the estimator.
+_ONLOOKERS = "skorch.callbacks.logging", "sk_anyloss.training.fit_callbacks"
+
+
+def _digest(net: AnyLossNet, *rest: Any) -> str:
+    """The same for trainings that end at the same weights, from the same ones."""
+    kinds = ResumableCheckpoint, PrintLog, Checkpoint, TrainEndCheckpoint
+    callbacks = []
+    for _, callback in net.callbacks_:
+        if isinstance(callback, kinds) or type(callback).__module__ in _ONLOOKERS:
+            continue
+        params = {}
+        with suppress(AttributeError):  # A user's own may not keep them.
+            params = callback.get_params(deep=False)
+        # Of a schedule, the parameters that are those of torch.
+        callbacks.append((type(callback), params, getattr(callback, "kwargs", {})))
+    own = {
+        name: value
+        for name, value in net.get_params(deep=False).items()
+        if not name.startswith(("callbacks__", "_")) and name not in _NO_PART
+    }
+    hasher = _Hasher("sha1", coerce_mmap=True)
+    found: str = hasher.hash((rest, own, callbacks, net.module_))
+    return found[:16]
+
+
+class _Hasher(NumpyHasher):
+    """joblib's, for tensors, modules and functions too, and the same in every run."""
+
+    def save(self, obj: Any) -> None:
+        if isinstance(obj, Tensor):
+            values = obj.detach().cpu()
+            is_numpys = values.dtype != torch.bfloat16
+            obj = (values if is_numpys else values.float()).numpy(), str(values.dtype)
+        elif isinstance(obj, nn.Module):
+            own = vars(obj).items()
+            public = {k: v for k, v in own if k[0] != "_" and k != "training"}
+            parameters = [
+                (name, tuple(parameter.shape), parameter.requires_grad)
+                for name, parameter in obj.named_parameters()
+            ]
+            children = dict(obj.named_children())
+            obj = (
+                type(obj),
+                public,
+                parameters,
+                obj._buffers,
+                children,
+                obj.extra_repr(),
+            )
+        elif isinstance(obj, FunctionType):
+            cells = [cell.cell_contents for cell in obj.__closure__ or ()]
+            obj = obj.__qualname__, obj.__code__, obj.__defaults__, cells
+        elif isinstance(obj, CodeType):
+            obj = obj.co_code, obj.co_names, obj.co_consts
+        elif isinstance(obj, type):
+            obj = obj.__module__, obj.__qualname__
+        elif isinstance(obj, RowGroup):
+            path = Path(obj.path)
+            obj = str(obj), obj.n, path.exists() and path.stat().st_mtime_ns
+        try:
+            super().save(obj)
+        except (pickle.PicklingError, TypeError):  # Open files, for one.
+            super().save(f"{type(obj).__module__}.{type(obj).__qualname__}")
 
 
 def _others(net: AnyLossNet) -> list[tuple[str, Callback]]:

@@ -150,7 +150,7 @@ def test_a_process_may_lack_a_class_or_have_no_samples(tmp_path):
 
 
 def _evaluated_by_the_first(rank, size):
-    X, y, weight = cases.samples()
+    X, y, _ = cases.samples()
     found = []
     for criterion in (AnyLoss, torch.nn.BCEWithLogitsLoss):
         net = cases.build("autograd", criterion=criterion, warm_up=0, max_epochs=2)
@@ -186,18 +186,22 @@ def test_the_first_process_prints_and_writes_the_checkpoints(tmp_path):
     assert not (tmp_path / "1" / "params.pt").exists()
 
 
-def _with_damaged_checkpoint(rank, size, path):
+def _with_damaged_checkpoint(rank, size, folder):
+    saved = ResumableCheckpoint(folder / "net.pt")
+    cases.trained("closed form", callbacks=[saved])
+    if not rank:
+        (path,) = folder.glob("net-*.pt")
+        path.write_bytes(b"something else")
     with pytest.raises(
-        ValueError, match=r"net\.pt is no checkpoint.*remove it"
+        ValueError, match=r"net-\w+\.pt is no checkpoint.*remove it"
     ) as error:
-        cases.trained("closed form", callbacks=[ResumableCheckpoint(path)])
+        cases.trained("closed form", callbacks=[saved])
     return str(error.value)
 
 
 def test_a_damaged_checkpoint_is_an_error_in_all_processes(tmp_path):
-    path = tmp_path / "net.pt"
-    path.write_bytes(b"something else")
-    found = run_in_processes(2, _with_damaged_checkpoint, path, folder=tmp_path / "at")
+    folder = tmp_path / "at"
+    found = run_in_processes(2, _with_damaged_checkpoint, tmp_path, folder=folder)
     assert found[0] == found[1]
 
 
