@@ -52,6 +52,7 @@ __all__ = [
     "check_sample_weight",
     "fused_adam",
     "has_callbacks",
+    "in_transform",
     "is_out_of_memory",
     "mkl_set_num_threads_local",
     "raise_for_unrouted",
@@ -193,6 +194,26 @@ def softmax_backward() -> Callable[..., torch.Tensor] | None:
     """
     # Callers have imported torch; this module must not, for stored models.
     return getattr(sys.modules["torch"], "_softmax_backward_data", None)
+
+
+def in_transform() -> bool:
+    """Whether a transform of :mod:`torch.func` is active, such as ``grad`` or ``vmap``.
+
+    Tensors may then have no values to look at. What tells is private to torch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_anyloss._compat import in_transform
+    >>> found = []
+    >>> _ = torch.func.vmap(lambda x: found.append(in_transform()) or x)(torch.ones(1))
+    >>> in_transform(), found
+    (False, [True])
+    """
+    # Callers have imported torch; this module must not, for stored models.
+    C = sys.modules["torch"]._C
+    active = getattr(C, "_are_functorch_transforms_active", None)
+    return active is not None and active()
 
 
 @cache

@@ -345,6 +345,37 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         for derivative, factors in zip(derivatives, grad, strict=True):
             out.addcmul_(derivative, samples.scale(*factors))
 
+    def soft_counts(self, logits: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        """TN, FP, FN and TP of each sample at each threshold, by autograd.
+
+        Parameters
+        ----------
+        logits : tensor of shape (..., n)
+            Logits.
+        table : tensor of shape (..., 2, n)
+            Weights of the samples as negatives and as positives.
+
+        Returns
+        -------
+        counts : tuple of four tensors of shape (T, ..., n)
+            To be summed over the samples.
+        """
+        # The steps' own forms of it have derivatives in closed form instead.
+        is_logit = isinstance(self.step, LogitSigmoid)
+        decide = LogitSigmoid.decide if is_logit else Step.decide
+        found = [decide(self.step, logits, t)[0] for t in self.thresholds]  # type: ignore[arg-type]
+        h_not, h = torch.stack(found, dim=1)
+        negatives, positives = table.unbind(-2)
+        return negatives * h_not, negatives * h, positives * h_not, positives * h
+
+    def differentiable(self, logits: Tensor, table: Tensor) -> Tensor:
+        counts = [part.sum(-1) for part in self.soft_counts(logits, table)]
+        if isinstance(self.metric, Curve):
+            return 1 - self.metric(*counts)
+        values = [self.metric(*one) for one in zip(*counts, strict=True)]
+        # A branch of the metric may be constant.
+        return 1 - sum(values) / len(values) + 0 * sum(counts).sum()  # type: ignore[union-attr]
+
     @property
     def kind(self) -> tuple[object, ...]:
         curve = self.metric if isinstance(self.metric, Curve) else None

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from sk_anyloss._compat import in_transform
 from sk_anyloss.losses.base import check_binary
 from sk_anyloss.losses.steps import Sigmoid, Threshold
 from sk_anyloss.metrics.arithmetic import Metric
@@ -98,6 +99,7 @@ class AmplifiedMetric(NamedTuple):
             and type(logits) in _PLAIN
             and not torch.is_autocast_enabled("cpu")
             and not torch.compiler.is_compiling()
+            and not in_transform()
         )
 
 
@@ -195,10 +197,10 @@ class FusedAnyLoss(torch.autograd.Function):
         logits, by_logits = ctx.saved_tensors
         if torch.is_grad_enabled():  # Second derivatives are asked for.
             value = differentiable_value(logits, *ctx.rest)
-            (by_logits,) = torch.autograd.grad(value, logits, create_graph=True)
-        if grad.item() != 1:  # As it is for a loss that is not scaled.
-            by_logits = grad * by_logits
-        return by_logits, None, None, None
+            (found,) = torch.autograd.grad(value, logits, grad, create_graph=True)
+        else:
+            found = grad * by_logits
+        return found, None, None, None
 
 
 def differentiable_value(

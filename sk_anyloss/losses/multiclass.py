@@ -166,6 +166,18 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
         if into is None:  # Of the log-odds of the second of two classes.
             out.copy_(by_logits[:, 1])
 
+    def differentiable(self, logits: Tensor, table: Tensor) -> Tensor:
+        p = torch.softmax(logits, dim=0)
+        if isinstance(self.step, Sigmoid):
+            h = torch.softmax(p * self.scale, dim=0)
+        elif isinstance(self.step, LogitSigmoid):
+            h = torch.softmax(logits * self.scale, dim=0)
+        else:
+            h = p
+        classes = range(len(p)) if self.classes is None else self.classes
+        value = matrix_metric(self.name, classes)(table @ h.mT)
+        return 1 - value + 0 * h.sum()  # A branch of the metric may be constant.
+
     @property
     def kind(self) -> tuple[object, ...]:
         metric = self.name if isinstance(self.name, str) else id(self.name)
@@ -272,6 +284,12 @@ class OneAgainstRest(ClassesLoss[Any, Any, Any]):
         ratio = out / p_not
         others = ratio.sum(1, keepdim=True) - ratio
         out.sub_(p * others)
+
+    def differentiable(self, logits: Tensor, table: Tensor) -> Tensor:
+        own = torch.eye(len(logits), dtype=torch.bool, device=logits.device)
+        others = torch.where(own.unsqueeze(-1), -math.inf, logits).logsumexp(1)
+        labels = torch.stack((table.sum(0) - table, table), dim=1)
+        return self.loss.of_one(logits - others, labels)
 
 
 def _as_labels(samples: ClassWeights) -> LabelWeights:

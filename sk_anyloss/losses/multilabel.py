@@ -19,9 +19,9 @@ from sk_anyloss.losses.base import (
     as_weight,
 )
 from sk_anyloss.losses.precision import at_least_single
-from sk_anyloss.metrics.arithmetic import FloatOrArray
+from sk_anyloss.metrics.arithmetic import FloatOrArray, ratio, values_of
 from sk_anyloss.metrics.class_weights import LabelWeights
-from sk_anyloss.metrics.multilabel import LABEL_AVERAGES
+from sk_anyloss.metrics.multilabel import LABEL_AVERAGES, LabelAverage
 
 __all__ = ["OverLabels"]
 
@@ -218,6 +218,23 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
         share = 1 / len(loss.thresholds)
         S = torch.stack((total * share, weight.sum(-1)))
         return S, (by_logit.mul_(share), weight)
+
+    def differentiable(self, logits: Tensor, table: Tensor) -> Tensor:
+        if self.average_over == "macro":
+            each = zip(logits, table, strict=True)
+            losses = [self._loss_of(0, q).of_one(*one) for q, one in enumerate(each)]
+            return torch.stack(losses).mean()
+        loss: Any = self.loss
+        average = LabelAverage(loss.metric, self.average_over)
+        is_over_samples = self.average_over == "samples"
+        if is_over_samples:
+            weight, table = table[0].sum(0), 1.0 * (table > 0)
+        parts = loss.soft_counts(logits, table)
+        counts = [part.sum(-2 if is_over_samples else -1) for part in parts]
+        if is_over_samples:
+            values = values_of(loss.metric, *counts)
+            return 1 - ratio((values * weight).sum(-1), weight.sum()).mean()
+        return 1 - average.of_counts(*counts).mean()
 
     def arrange(
         self, logits: Tensor, y: Tensor, sample_weight: Tensor | None = None

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sk_anyloss._compat import in_transform
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.confusion import class_parts
 
@@ -220,14 +221,13 @@ class ClassWeights(_BatchWeights):
             )
         index = y.to(device=like.device, dtype=torch.int64)
         is_class = (index == y.to(like.device)) & (index >= 0) & (index < n_classes)
-        if not is_class.all():
+        if not in_transform() and not is_class.all():
             raise ValueError(
                 f"Classes must be whole numbers from 0 to {n_classes - 1}, got "
                 f"{y.unique()[:5].tolist()} among them; there are {n_classes} outputs."
             )
-        table = like.new_zeros((n_classes, len(y)))
-        ones = like.new_ones(1, len(y)) if weight is None else weight.to(table)[None]
-        table.scatter_(0, index[None], ones)
+        ones = like.new_ones(1, len(y)) if weight is None else weight.to(like)[None]
+        table = like.new_zeros((n_classes, len(y))).scatter(0, index[None], ones)
         return cls(table[None], index[None], uniform=weight is None)
 
     def sums(self, values: Tensor) -> Tensor:
@@ -415,7 +415,7 @@ class LabelWeights(_BatchWeights):
         samples : LabelWeights
             The weights by label.
         """
-        if ((y != 0) & (y != 1)).any():
+        if not in_transform() and ((y != 0) & (y != 1)).any():
             raise ValueError(
                 f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them."
             )

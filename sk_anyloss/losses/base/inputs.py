@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from sk_anyloss._compat import in_transform
 from sk_anyloss.losses.precision import at_least_single
 
 __all__ = ["align", "as_weight", "check_binary"]
@@ -27,7 +28,7 @@ def check_binary(y: Tensor) -> None:
     ValueError: Labels must be 0 or 1, got [1, 2] among them...
     """
     # 0 and 1 are their own squares, and NaN is not.
-    if not bool((y * y == y).all()):
+    if not in_transform() and not bool((y * y == y).all()):
         raise ValueError(
             f"Labels must be 0 or 1, got {y.unique()[:5].tolist()} among them. For "
             "classes, the network needs an output for each of them."

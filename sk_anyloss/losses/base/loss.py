@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from sk_anyloss._compat import in_transform
 from sk_anyloss.losses.base.inputs import align, check_binary
 from sk_anyloss.losses.base.options import options_key
 from sk_anyloss.losses.base.statistics import Cache, Gradient, Statistics
@@ -344,7 +344,58 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
             The loss of each model.
         """
         with full_precision(logits.device):
+            if not torch.compiler.is_compiling() and in_transform():
+                return self.plain(logits, samples)
             return _LossFunction.apply(logits, self, samples, self.trains(), collected)
+
+    def plain(self, logits: Tensor, samples: Any) -> Tensor:
+        """The same in operations of torch, where they have to be differentiated."""
+        if self.trains() and not self.processes.is_alone():
+            raise NotImplementedError(
+                "Second derivatives and torch.func see the samples of one process; set "
+                f"process_group=None for {self!r}."
+            )
+        models = len(logits) // samples.groups
+        losses = [
+            self.of_one(z, samples.table[k // models]) for k, z in enumerate(logits)
+        ]
+        return torch.stack(losses)
+
+    def of_one(self, logits: Tensor, table: Tensor) -> Tensor:
+        """The loss of one model, in operations of torch, by :meth:`differentiable`."""
+        # A subclass that changes a step would have the derivatives of its base class.
+        if "differentiable" not in vars(type(self)):
+            raise NotImplementedError(
+                f"{type(self).__name__} has no second derivatives and does not run "
+                "under torch.func; AnyLoss does, and so do the losses of torch.nn. For "
+                "a loss of your own, define its method differentiable(logits, table)."
+            )
+        decay: Any = getattr(self, "decay", 0.0)
+        if decay and self.trains():
+            raise NotImplementedError(
+                "Second derivatives and torch.func have no moving average over the "
+                f"batches, but decay={decay}; use decay=0 or .eval()."
+            )
+        return self.differentiable(logits, table)
+
+    def differentiable(self, logits: Tensor, table: Tensor) -> Tensor:
+        """The loss of a model in operations of torch, which autograd follows.
+
+        Used for second derivatives, and under the transforms of :mod:`torch.func`.
+
+        Parameters
+        ----------
+        logits : tensor of shape (..., n)
+            Logits of one model.
+        table : tensor of shape (2, n), (C, n) or (Q, 2, n)
+            Weights of the samples by class.
+
+        Returns
+        -------
+        loss : tensor of shape ()
+            The loss.
+        """
+        raise NotImplementedError
 
     def trains(self) -> bool:
         """Whether this is a step of a training, which all processes take together."""
@@ -373,17 +424,39 @@ class _LossFunction(torch.autograd.Function):
             by_logits = torch.empty_like(logits)
             loss.backward(cache, grad, samples, by_logits)
             ctx.factor = loss.processes.gradient_factor if trains else 1
-            ctx.save_for_backward(by_logits)
+            ctx.save_for_backward(logits, by_logits)
+            ctx.rest = loss, samples
         if isinstance(value, np.ndarray):
             return torch.from_numpy(np.atleast_1d(value)).to(logits)
         # Not new_tensor, of which torch.compile makes a copy with a warning.
         return logits.new_full((1,), value)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
-        (by_logits,) = ctx.saved_tensors
-        grad = grad.view(-1, *[1] * (by_logits.dim() - 1))
+        logits, by_logits = ctx.saved_tensors
+        scale = grad.view(-1, *[1] * (by_logits.dim() - 1))
         if ctx.factor != 1:
-            grad = grad * ctx.factor
-        return grad * by_logits, None, None, None, None
+            scale = scale * ctx.factor
+        if not torch.is_grad_enabled():
+            return scale * by_logits, None, None, None, None
+        loss, samples = ctx.rest  # Second derivatives are asked for.
+        try:
+            value = loss.plain(logits, samples)
+        except NotImplementedError as error:
+            found = _OnceDifferentiable.apply(scale * by_logits, logits, str(error))
+        else:
+            (found,) = torch.autograd.grad(value, logits, grad, create_graph=True)
+        return found, None, None, None, None
+
+
+class _OnceDifferentiable(torch.autograd.Function):
+    """A gradient that says why it cannot be differentiated, if it is."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, logits: Tensor, why: str) -> Tensor:
+        ctx.why = why
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        raise NotImplementedError(ctx.why)

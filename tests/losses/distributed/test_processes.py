@@ -130,7 +130,11 @@ def _evaluated_by_the_first(rank, size):
         loss, (X, y, weight) = copy.deepcopy(loss), cases.samples(n_outputs, is_labels)
         module, own = cases.network(n_outputs), cases.shard(rank, size)
         part = module(X[own]), y[own], weight[own]
-        loss(*part).backward()  # Together.
+        value = loss(*part)  # Together.
+        if name == "f1":
+            (gradient,) = torch.autograd.grad(value, part[0], create_graph=True)
+            with pytest.raises(NotImplementedError, match="process_group=None"):
+                gradient.sum().backward()
         if rank:
             continue
         with torch.no_grad():
