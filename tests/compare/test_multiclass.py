@@ -316,3 +316,19 @@ def test_networks_with_an_output_for_each_class_are_applied_without_torch(n_netw
     np.testing.assert_array_equal(plain.predict(X), decided)
     expected = f1_score(Y, decided, average="macro")
     assert plain.score(X, Y) == pytest.approx(expected)
+
+
+def test_methods_that_tune_offsets_are_named_on_the_command_line(tmp_path, capsys):
+    pd.DataFrame(X, columns=list("abcde")).assign(kind=Y).to_csv(tmp_path / "set.csv")
+    words = ["compare", str(tmp_path / "set.csv"), "--target", "kind", "--folds", "2"]
+    words += ["--jobs", "1", "--quiet", "--no-explain", "--output", str(tmp_path)]
+    assert main([*words, "--methods", "logistic,logistic_offsets"]) == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    names = {row["method"] for row in summary["data"][0]["ranking"]}
+    assert names == {"logistic", "logistic_offsets"}
+    capsys.readouterr()
+    words += ["--positive", "late", "--output", str(tmp_path / "other")]
+    assert main([*words, "--methods", "logistic_offsets"]) == 2
+    assert "is for more than two classes, and the target has 2" in (
+        capsys.readouterr().err
+    )

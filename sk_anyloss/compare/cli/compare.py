@@ -66,13 +66,18 @@ def _compare(options: argparse.Namespace) -> None:
     for option in ("calibrate", "onnx"):
         if getattr(options, option) and not options.save:
             raise ValueError(f"--{option} is for a stored model; name it with --save.")
+    if options.save_method and not options.save:
+        raise ValueError(
+            "--save-method names the method to store; name the model with --save."
+        )
     if options.mlflow:
         find_experiment(options.mlflow)  # Fails before the fits, if it does.
     methods = options.methods
     if methods not in (None, "all"):
         methods = split_names(methods)
+        for name in methods:
+            get_method(name)  # A typing error is found before the data are read.
     also = None if options.also is None else split_names(options.also)
-    check_methods(methods)
     metric = chosen_metric(options.metric, options.cost)
     check_options(
         metric, also or (), folds=options.folds, repeats=options.repeats,
@@ -90,6 +95,9 @@ def _compare(options: argparse.Namespace) -> None:
             "--save is for classes; of several labels use found.best_estimator() in "
             "Python, or save a model of each label."
         )
+    n_classes = max(2 if table.has_labels else table.n_classes for table in tables)
+    names = check_methods(methods, n_classes)
+    chosen = _method_to_save(options.save_method, names, n_classes)
     _describe(tables, options.folds)
     output = options.output or RESULTS / folder_name([t.name for t in tables])
     start = time.perf_counter()
@@ -126,7 +134,7 @@ def _compare(options: argparse.Namespace) -> None:
         run = found.log_to_mlflow(options.mlflow)
         print(f"MLflow: experiment {options.mlflow}, run {run}")
     if options.save:
-        method, n = found.chosen_method(), len(tables[0].y)
+        method, n = found.chosen_method(chosen), len(tables[0].y)
         print(
             f"Fitting {get_method(method).title} on all {n:,} samples ...", flush=True
         )
@@ -139,6 +147,21 @@ def _compare(options: argparse.Namespace) -> None:
         print(f"Model: {path}")
         if options.onnx:
             print(f"ONNX: {path.with_suffix('.onnx')}")
+
+
+def _method_to_save(
+    method: str | None, compared: list[str], n_classes: int
+) -> str | None:
+    """The method of ``--save-method``, which has to be among those compared."""
+    if method is None:
+        return None
+    (name,) = check_methods([method], n_classes)
+    if name not in compared:
+        raise ValueError(
+            f"--save-method {method!r} is not among the methods that are compared; "
+            f"name one of {', '.join(compared)}, or add it to --methods."
+        )
+    return name
 
 
 def chosen_metric(metric: str | None, cost: str | None) -> str | Metric:
