@@ -297,3 +297,27 @@ def test_the_recommended_method_is_saved_although_another_one_leads(tmp_path, ca
     ]
     leader = fit_method(table, summary["leader"], "f1").predict_proba(X)
     assert np.abs(leader - expected).max() > 0.1
+
+
+def test_another_method_is_saved_from_a_finished_comparison(
+    tmp_path, capsys, monkeypatch
+):
+    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(target=Y)
+    frame.to_csv(tmp_path / "set.csv", index=False)
+    words = ["compare", str(tmp_path / "set.csv"), "--target", "target", "--folds", "3"]
+    words += ["--methods", "logistic,logistic_balanced,histgb", "--jobs", "1"]
+    words += ["--output", str(tmp_path / "out"), "--quiet", "--no-explain"]
+    assert main(words) == 0
+    before = pd.read_csv(tmp_path / "out" / "results.csv")
+    monkeypatch.setattr("sk_anyloss.compare.run.execution.fit_fold", None)
+    assert main([*words, "--save", "trees", "--save-method", "histgb"]) == 0
+    assert "Fitting HistGB on all 120" in capsys.readouterr().out
+    card = (tmp_path / "out" / "trees.md").read_text()
+    assert card.startswith("# Model card: HistGB\n")
+    after = pd.read_csv(tmp_path / "out" / "results.csv")
+    pd.testing.assert_frame_equal(before, after)
+    assert main([*words, "--save", "m", "--save-method", "bce"]) == 2
+    assert "name one of logistic, logistic_balanced, histgb" in capsys.readouterr().err
+    assert main([*words, "--save-method", "histgb"]) == 2
+    assert "name the model with --save" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "m.skops").exists()

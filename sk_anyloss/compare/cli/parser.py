@@ -216,6 +216,11 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "in the output folder",
     )  # fmt: skip
     add(
+        "--save-method", metavar="METHOD", default=None,
+        help="the method to store instead of the recommended one; with the options of "
+        "a finished comparison nothing else is fitted",
+    )  # fmt: skip
+    add(
         "--calibrate", action="store_true",
         help="let the stored model of two classes also give calibrated probabilities",
     )  # fmt: skip
