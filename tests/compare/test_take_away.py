@@ -305,19 +305,19 @@ def test_another_method_is_saved_from_a_finished_comparison(
     frame = pd.DataFrame(X, columns=list("vwxyz")).assign(target=Y)
     frame.to_csv(tmp_path / "set.csv", index=False)
     words = ["compare", str(tmp_path / "set.csv"), "--target", "target", "--folds", "3"]
-    words += ["--methods", "logistic,logistic_balanced,histgb", "--jobs", "1"]
+    words += ["--methods", "logistic,bce", "--jobs", "1"]
     words += ["--output", str(tmp_path / "out"), "--quiet", "--no-explain"]
     assert main(words) == 0
     before = pd.read_csv(tmp_path / "out" / "results.csv")
     monkeypatch.setattr("sk_anyloss.compare.run.execution.fit_fold", None)
-    assert main([*words, "--save", "trees", "--save-method", "histgb"]) == 0
-    assert "Fitting HistGB on all 120" in capsys.readouterr().out
-    card = (tmp_path / "out" / "trees.md").read_text()
-    assert card.startswith("# Model card: HistGB\n")
+    assert main([*words, "--save", "net", "--save-method", "bce"]) == 0
+    assert "Fitting BCE on all 120" in capsys.readouterr().out
+    card = (tmp_path / "out" / "net.md").read_text()
+    assert card.startswith("# Model card: BCE\n")
     after = pd.read_csv(tmp_path / "out" / "results.csv")
     pd.testing.assert_frame_equal(before, after)
-    assert main([*words, "--save", "m", "--save-method", "bce"]) == 2
-    assert "name one of logistic, logistic_balanced, histgb" in capsys.readouterr().err
+    assert main([*words, "--save", "m", "--save-method", "histgb"]) == 2
+    assert "name one of logistic, bce," in capsys.readouterr().err
     assert main([*words, "--save-method", "histgb"]) == 2
     assert "name the model with --save" in capsys.readouterr().err
     assert not (tmp_path / "out" / "m.skops").exists()
