@@ -15,7 +15,13 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, multilabel_confusion_matrix
 
 from sk_anyloss.compare.tables.labels import Label
-from sk_anyloss.metrics import Metric, get_metric, matrix_metric, metric_name
+from sk_anyloss.metrics import (
+    Metric,
+    Savings,
+    get_metric,
+    matrix_metric,
+    metric_name,
+)
 from sk_anyloss.metrics.confusion import Counts
 from sk_anyloss.metrics.evaluation import evaluate, matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric_name
@@ -28,7 +34,10 @@ __all__ = [
     "encode_metric",
     "metric_for_classes",
     "metric_for_labels",
+    "metric_from_text",
+    "parse_cost",
     "score_counts",
+    "text_of_metric",
 ]
 
 #: A metric of four counts, of a C x C matrix, or the name of one.
@@ -126,6 +135,53 @@ def _is_name_of(metric: Metric, name: str) -> bool:
         return bool(get_metric(name) == metric)
     except ValueError:
         return False
+
+
+def parse_cost(text: str) -> Savings:
+    """Costs such as ``'fp=1,fn=20'`` as a metric.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import parse_cost
+    >>> parse_cost("fp=1, fn=20")
+    Savings(fp=1.0, fn=20.0, tn=0.0, tp=0.0)
+    """
+    costs: dict[str, float] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        try:
+            if not equals or name not in ("fp", "fn", "tn", "tp") or name in costs:
+                raise ValueError
+            costs[name] = float(value)
+        except ValueError:
+            raise ValueError(
+                f"--cost must be such as fp=1,fn=20, with fp, fn, tn and tp once at "
+                f"most, got {text!r}."
+            ) from None
+    return Savings(**costs)
+
+
+def text_of_metric(metric: AnyMetric) -> str:
+    """A metric as a model file holds it; empty for a function without a name.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.metrics import metric_from_text, text_of_metric
+    >>> from sk_anyloss.metrics import Savings
+    >>> text_of_metric("F1"), text_of_metric(Savings(fp=1, fn=20))
+    ('f1', 'fp=1,fn=20,tn=0.0,tp=0.0')
+    >>> metric_from_text("fp=1,fn=20,tn=0.0,tp=0.0") == Savings(fp=1, fn=20)
+    True
+    """
+    if isinstance(metric, Savings):
+        return ",".join(f"{name}={cost!r}" for name, cost in vars(metric).items())
+    name = metric_name(metric)
+    return name if isinstance(metric, str) or _is_name_of(metric, name) else ""
+
+
+def metric_from_text(text: str) -> AnyMetric:
+    """The metric that :func:`text_of_metric` was made from."""
+    return parse_cost(text) if text.startswith(("fp=", "fn=", "tn=")) else text
 
 
 def encode_metric(metric: AnyMetric, classes: Sequence[Label]) -> AnyMetric:

@@ -1,6 +1,8 @@
 """What a comparison leaves behind: estimators, model files and their evaluation."""
 
+import html
 import json
+import re
 import subprocess
 import sys
 
@@ -11,10 +13,12 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier as ExtraTrees
 from sklearn.metrics import (
+    cohen_kappa_score,
     confusion_matrix,
     f1_score,
     get_scorer,
     matthews_corrcoef,
+    recall_score,
     roc_auc_score,
 )
 from sklearn.model_selection import cross_val_score
@@ -199,7 +203,83 @@ def test_evaluate_scores_new_samples(found, stored, tmp_path, capsys):
     assert result["scores"]["mcc"] == pytest.approx(
         matthews_corrcoef(known["left"], predicted), abs=1e-12
     )
-    assert list(result["scores"])[0] == "specificity"  # noqa: RUF015
+    # The metric that the model was chosen by, and those that were asked for.
+    assert list(result["scores"])[:2] == ["f1", "specificity"]
+
+
+def evaluated(found, folder, capsys, *more):
+    """What evaluate prints of a stored method on the samples that it was fitted on."""
+    (table,) = found.tables
+    labels = [table.classes[code] for code in table.y]
+    data = folder / "new.csv"
+    pd.DataFrame(np.asarray(table.X), columns=table.X.columns).assign(
+        kind=labels
+    ).to_csv(data, index=False)
+    path = found.save(folder / "model")
+    words = ["evaluate", str(path), str(data), "--target", "kind", *more]
+    code, printed = main(words), capsys.readouterr()
+    lines = [line.strip() for line in printed.out.splitlines() if line[:2] == "  "]
+    return code, lines, printed.err
+
+
+FIVE = pd.DataFrame(X, columns=list("vwxyz"))
+
+
+def test_evaluate_prints_the_metric_that_the_model_was_chosen_by(tmp_path, capsys):
+    grades = np.digitize(X[:, 0], [-0.5, 0.5])
+    found = compare(FIVE, grades, "kappa_quadratic", methods=["logistic"], folds=2)
+    _, lines, _ = evaluated(found, tmp_path, capsys, "--metric", "accuracy")
+    expected = cohen_kappa_score(
+        grades, found.best_estimator().predict(FIVE), weights="quadratic"
+    )
+    assert lines[0].split() == ["kappa", "quadratic", f"{expected:.3f}"]
+    assert lines[1].startswith("accuracy ")
+    code, _, error = evaluated(found, tmp_path, capsys, "--cost", "fp=1,fn=5")
+    assert code == 2
+    assert "--cost is for two classes" in error
+    cost = Savings(fp=1, fn=5.5)
+    found = compare(FIVE, Y, cost, methods=["logistic"], folds=2)
+    code, lines, _ = evaluated(found, tmp_path, capsys, "--cost", "fp=2,fn=3")
+    tn, fp, fn, tp = confusion_matrix(Y, found.best_estimator().predict(FIVE)).ravel()
+    assert lines[0].startswith("savings (fp=1, fn=5.5)")
+    assert float(lines[0].split()[-1]) == pytest.approx(cost(tn, fp, fn, tp), abs=1e-3)
+    assert float(lines[1].split()[-1]) == fp + 5.5 * fn
+    assert float(lines[3].split()[-1]) == 2 * fp + 3 * fn
+
+    def custom(tn, fp, fn, tp):
+        return tp / (tp + fn + fp)
+
+    found = compare(FIVE, Y, custom, methods=["logistic"], folds=2)
+    code, lines, error = evaluated(found, tmp_path, capsys)
+    assert code == 0
+    assert lines[0].startswith("F1 ")
+    assert "was chosen by 'custom', a function that its file does not hold" in error
+
+
+def test_a_constraint_that_is_missed_is_said_in_words(tmp_path, capsys):
+    metric, also = "precision@recall>=0.97", ["specificity@recall>=0.9"]
+    found = compare(FIVE, Y, metric, methods=["logistic"], folds=3, also=also)
+    short = found.scores()["logistic"]
+    assert short.max() < 0
+    words = (
+        f"recall {0.97 + short.mean():.3f} misses 0.97 by {-short.mean():.3f} on "
+        "average."
+    )
+    sentence = f"In 3 of 3 folds the constraint is missed: there {words}"
+    assert sentence in " ".join(found.text().split())
+    page = found.report(tmp_path).read_text(encoding="utf-8")
+    assert sentence in html.unescape(page)
+    code, lines, _ = evaluated(found, tmp_path, capsys)
+    recall = recall_score(Y, found.best_estimator().predict(FIVE))
+    assert (
+        lines[0] == f"{metric}  recall {recall:.3f} misses 0.97 by {0.97 - recall:.3f}"
+    )
+    card = (tmp_path / "model.md").read_text(encoding="utf-8")
+    # No shortfall stands where a score is expected.
+    shown = re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
+    table = shown[shown.index("<thead>") : shown.index("</tbody>")]
+    for text in (found.text(), card, re.sub("<[^>]*>", " ", table)):
+        assert not re.search(r"(?<![\w.])-0\.[1-9]", text)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class OneMetricOnly(ResultCheck):
         others = [
             name
             for name in results.other_metrics
-            if not name.startswith(self.ONE_SIDED)
+            if not name.startswith(self.ONE_SIDED) and not has_constraint(name)
         ]
         ranking = results.ranking(table.name).dropna(subset=["mean"])
         if len(others) < 2 or len(ranking) < 2:

@@ -19,6 +19,7 @@ from sk_anyloss.compare.methods.registry import (
     get_method,
     method_names,
 )
+from sk_anyloss.compare.metrics import parse_cost
 from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results, wrap_finding
 from sk_anyloss.compare.run.execution import Progress
@@ -26,7 +27,7 @@ from sk_anyloss.compare.run.names import distinct_names, folder_name
 from sk_anyloss.compare.tables.reading.files import one_line
 from sk_anyloss.compare.tables.sources import built_in, read_table
 from sk_anyloss.compare.tables.table import Table
-from sk_anyloss.metrics import Metric, Savings, matrix_metric_names, metric_names
+from sk_anyloss.metrics import Metric, matrix_metric_names, metric_names
 
 __all__ = ["chosen_metric", "run_compare", "split_names"]
 
@@ -189,19 +190,7 @@ def chosen_metric(metric: str | None, cost: str | None) -> str | Metric:
         return metric or "f1"
     if metric is not None:
         raise ValueError("--cost is a metric of its own; omit it or --metric.")
-    costs: dict[str, float] = {}
-    for part in split_names(cost):
-        name, equals, value = (text.strip() for text in part.partition("="))
-        try:
-            if not equals or name not in ("fp", "fn", "tn", "tp") or name in costs:
-                raise ValueError
-            costs[name] = float(value)
-        except ValueError:
-            raise ValueError(
-                f"--cost must be such as fp=1,fn=20, with fp, fn, tn and tp once at "
-                f"most, got {cost!r}."
-            ) from None
-    return Savings(**costs)
+    return parse_cost(cost)
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sk_anyloss.compare.cli.compare import split_names
 from sk_anyloss.compare.errors import TableError, TableWarning, missing_column
+from sk_anyloss.compare.metrics import AnyMetric, parse_cost
 from sk_anyloss.compare.model_file.evaluation import Evaluation, evaluate_model
 from sk_anyloss.compare.parquet.evaluation import evaluate_folder
 from sk_anyloss.compare.report.summary import to_json
@@ -26,7 +27,9 @@ def run_evaluate(options: argparse.Namespace) -> None:
     options : argparse.Namespace
         The parsed arguments.
     """
-    metrics = split_names(options.metric or "")
+    metrics: list[AnyMetric] = [*split_names(options.metric or "")]
+    if options.cost is not None:
+        metrics.insert(0, parse_cost(options.cost))
     if options.data.is_dir():
         found = evaluate_folder(options.model, options.data, options.target, metrics)
     else:
@@ -41,7 +44,9 @@ def run_evaluate(options: argparse.Namespace) -> None:
         write(options.output, to_json(found.to_dict()))
 
 
-def _evaluate_table(options: argparse.Namespace, metrics: Sequence[str]) -> Evaluation:
+def _evaluate_table(
+    options: argparse.Namespace, metrics: Sequence[AnyMetric]
+) -> Evaluation:
     content = read_file(options.data, [options.target], options.encoding)
     frame = content.frame.rename(columns=str)
     if options.target not in frame.columns:

@@ -106,7 +106,14 @@ def make_parser() -> argparse.ArgumentParser:
         help="a file with samples and labels, or a folder of Parquet files",
     )  # fmt: skip
     evaluate.add_argument("--target", required=True, help="the column of the labels")
-    evaluate.add_argument("--metric", help="more metrics to report, comma-separated")
+    evaluate.add_argument(
+        "--metric",
+        help="more metrics to report beside that which the model was chosen by, "
+        "comma-separated",
+    )
+    evaluate.add_argument(
+        "--cost", metavar="fp=1,fn=20", help="costs to report, of two classes"
+    )
     evaluate.add_argument(
         "--encoding", help="encoding of a text file (guessed by default)"
     )

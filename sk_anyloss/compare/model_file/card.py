@@ -9,7 +9,13 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.model_file.facts import Facts
 from sk_anyloss.compare.recommendation import describe_effect
 from sk_anyloss.compare.report.classes import shown_classes
+from sk_anyloss.compare.report.text import (
+    constraint_text,
+    other_texts,
+    score_text,
+)
 from sk_anyloss.compare.report.versions import versions
+from sk_anyloss.metrics import metric_name
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -38,8 +44,14 @@ def model_card(comparison: Results, method: str, facts: Facts, name: str) -> str
     """
     (table,) = comparison.tables
     row = comparison.table.loc[method]
+    texts = [score_text(row), *other_texts(comparison, None, row, method)]
+    names = [metric_name(comparison.metric), *comparison.other_metrics]
     scores = "\n".join(
-        f"| {name} | {row.get(name, row['mean']):.3f} |" for name in comparison.metrics
+        f"| {name} | {text} |" for name, text in zip(names, texts, strict=True)
+    )
+    score = constraint_text(row) or (
+        f"{row['mean']:.3f} ± {row['std']:.3f} (mean and standard deviation over the "
+        "folds)"
     )
     packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
     settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
@@ -52,7 +64,8 @@ def model_card(comparison: Results, method: str, facts: Facts, name: str) -> str
     effect = f"{describe_effect(comparison, method, table.name)}.\n"
     if found is not None:
         # The sentence holds the effect of the method that it is about.
-        effect = f"{found}" if found.method == method else f"{effect}{found}"
+        advice = comparison.advice()
+        effect = advice if found.method == method else f"{effect}{advice}"
     threshold = calibrated = ""
     if facts.threshold is not None:
         threshold = (
@@ -76,7 +89,7 @@ Classifies {task}.
 Fitted on all samples of {table.describe()}.
 
 Selected by {comparison.metric_title} in cross-validation:
-{row["mean"]:.3f} ± {row["std"]:.3f} (mean and standard deviation over the folds).
+{score}.
 {effect}
 
 | metric | mean over the folds |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,21 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.metrics import confusion_matrix
 
-from sk_anyloss.compare.errors import TableError, quote_some
-from sk_anyloss.compare.metrics import metric_for_classes, score_counts
+from sk_anyloss.compare.errors import TableError, TableWarning, quote_some
+from sk_anyloss.compare.metrics import (
+    AnyMetric,
+    check_metric,
+    metric_for_classes,
+    metric_from_text,
+    score_counts,
+)
 from sk_anyloss.compare.model_file.facts import Facts
 from sk_anyloss.compare.model_file.loading import apply_model, load
-from sk_anyloss.compare.report.text import metric_title
+from sk_anyloss.compare.report.text import metric_title, missed_text
+from sk_anyloss.compare.report.thresholds import total_cost
 from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS
 from sk_anyloss.compare.tables.labels import as_labels
+from sk_anyloss.metrics import Savings, metric_name
 
 __all__ = ["Evaluation", "evaluate_model", "evaluate_parts"]
 
@@ -34,7 +43,8 @@ class Evaluation:
     matrix : DataFrame of shape (C, C)
         The confusion matrix, true classes in rows.
     scores : dict of str to float
-        Metrics by their names.
+        Metrics by their names, that which the model was chosen by first. One with a
+        constraint that is missed has the negative shortfall as its score.
     n_unlabelled : int
         Samples without a label, which are left out.
     """
@@ -69,7 +79,10 @@ class Evaluation:
         width = max(map(len, titles.values()))
         lines += [
             "",
-            *(f"  {titles[k]:<{width}}  {v:.3f}" for k, v in self.scores.items()),
+            *(
+                f"  {titles[name]:<{width}}  {missed_text(name, score) or f'{score:.3f}'}"
+                for name, score in self.scores.items()
+            ),
         ]
         return "\n".join([*lines, "", self.matrix.to_string()])
 
@@ -78,7 +91,7 @@ def evaluate_model(
     path: str | Path,
     frame: pd.DataFrame,
     target: ArrayLike,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[AnyMetric] = (),
 ) -> Evaluation:
     """Apply a stored model to new samples and score its labels.
 
@@ -90,8 +103,8 @@ def evaluate_model(
         The samples.
     target : array-like of shape (n_samples,)
         Their true labels; missing ones are left out.
-    metrics : sequence of str, default=()
-        Metrics besides the common ones.
+    metrics : sequence of str or callable, default=()
+        Metrics besides the common ones and that which the model was chosen by.
 
     Returns
     -------
@@ -104,7 +117,7 @@ def evaluate_model(
 def evaluate_parts(
     path: str | Path,
     parts: Iterable[tuple[pd.DataFrame, ArrayLike]],
-    metrics: Sequence[str] = (),
+    metrics: Sequence[AnyMetric] = (),
 ) -> Evaluation:
     """The same for samples that come in parts, of which one is in memory at a time.
 
@@ -114,8 +127,8 @@ def evaluate_parts(
         A model file.
     parts : iterable of pairs
         Samples and their labels.
-    metrics : sequence of str, default=()
-        Metrics besides the common ones.
+    metrics : sequence of str or callable, default=()
+        Metrics besides the common ones and that which the model was chosen by.
 
     Returns
     -------
@@ -123,6 +136,8 @@ def evaluate_parts(
         Of all samples.
     """
     facts, model = load(path)
+    if len(facts.classes) > 2 and any(isinstance(m, Savings) for m in metrics):
+        raise TableError("--cost is for two classes, and the model has more.")
     M, n_unlabelled = np.zeros((len(facts.classes),) * 2, dtype=int), 0
     for frame, target in parts:
         labels = as_labels(target)
@@ -136,13 +151,38 @@ def evaluate_parts(
     if not M.any():
         raise TableError("There is no sample with a label to evaluate the model on.")
     common = ALSO if len(facts.classes) == 2 else ALSO_MULTICLASS
-    scores = {}
-    for metric in dict.fromkeys([*metrics, *common]):
-        name = str(metric_for_classes(metric, len(facts.classes)))
-        scores[name] = score_counts(name, M.ravel().tolist(), facts.classes)
+    counts, scores = M.ravel(), {}
+    for metric in [*_selected_by(facts), *metrics, *common]:
+        cost = total_cost(metric, counts)
+        if cost is None:
+            metric = metric_for_classes(metric, len(facts.classes))
+        # Costs have no name, but a title.
+        name = metric_title(metric) if cost is not None else metric_name(metric)
+        scores[name] = score_counts(metric, counts.tolist(), facts.classes)
+        if cost is not None:
+            scores[name.replace("savings", "cost", 1)] = float(cost)
     index = pd.Index(facts.classes)
     matrix = pd.DataFrame(M, index.rename("true"), index.rename("predicted"))
     return Evaluation(matrix, scores, n_unlabelled)
+
+
+def _selected_by(facts: Facts) -> list[AnyMetric]:
+    """The metric that the model was chosen by, if it can be scored here."""
+    try:
+        metric = metric_from_text(facts.data.get("selected_by", ""))
+        if metric:
+            check_metric(metric, facts.classes)
+            return [metric]
+    except ValueError:
+        pass  # It was registered where the model was stored.
+    if "selected_by" in facts.data:
+        warnings.warn(
+            f"The model was chosen by {facts.data.get('metric')!r}, a function that "
+            "its file does not hold; it is not scored here.",
+            TableWarning,
+            stacklevel=4,
+        )
+    return []
 
 
 def _as_classes(labels: pd.Series, facts: Facts) -> pd.Series:

@@ -65,8 +65,9 @@ class Facts:
     versions : dict of str to str
         Versions of the packages that the model was stored with.
     data : dict of str to str
-        Name, number of samples and fingerprint of the data that it was fitted on, and
-        the metric.
+        Name, number of samples and fingerprint of the data that it was fitted on; the
+        ``metric`` that it was chosen by, as it is printed, and ``selected_by``, the
+        same by name or costs, from which it is scored again.
     threshold : float or None
         Score from which on the positive one of two classes is predicted, if it is
         known.

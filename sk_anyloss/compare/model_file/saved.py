@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sk_anyloss.compare.errors import TableError
+from sk_anyloss.compare.metrics import text_of_metric
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
 from sk_anyloss.compare.model_file.card import model_card
 from sk_anyloss.compare.model_file.outputs import calibration_of, decision_threshold
@@ -79,6 +80,7 @@ def save(
             "samples": str(len(table.y)),
             "fingerprint": table.fingerprint(),
             "metric": comparison.metric_title,
+            "selected_by": text_of_metric(comparison.metric),
         },
         threshold=decision_threshold(plain, X) if table.n_classes == 2 else None,
         calibration=calibration,

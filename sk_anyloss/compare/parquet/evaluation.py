@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from sk_anyloss.compare.metrics import AnyMetric
 from sk_anyloss.compare.model_file.evaluation import Evaluation, evaluate_parts
 from sk_anyloss.compare.model_file.loading import load
 from sk_anyloss.training.data.row_groups.files import RowGroups
@@ -16,7 +17,7 @@ __all__ = ["evaluate_folder"]
 
 
 def evaluate_folder(
-    model: str | Path, paths: Any, target: str, metrics: Sequence[str] = ()
+    model: str | Path, paths: Any, target: str, metrics: Sequence[AnyMetric] = ()
 ) -> Evaluation:
     """Apply a stored model to Parquet files, row group by row group, and score it.
 
@@ -28,8 +29,8 @@ def evaluate_folder(
         Files, or folders with files that end in ``.parquet``.
     target : str
         Column of the true labels; samples without one are left out.
-    metrics : sequence of str, default=()
-        Metrics besides the common ones.
+    metrics : sequence of str or callable, default=()
+        Metrics besides the common ones and that which the model was chosen by.
 
     Returns
     -------

@@ -14,7 +14,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from sk_anyloss.compare.errors import TableError, missing_column
-from sk_anyloss.compare.metrics import AnyMetric, check_metric, encode_metric
+from sk_anyloss.compare.metrics import (
+    AnyMetric,
+    check_metric,
+    encode_metric,
+    text_of_metric,
+)
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.labels import Label, encode_labels
@@ -186,7 +191,7 @@ def train_parquet(
         None if scores is None else max(scores),
         notes,
     )
-    _store(found, preprocessor, frame, classes)
+    _store(found, preprocessor, frame, classes, metric)
     return found
 
 
@@ -224,6 +229,7 @@ def _store(
     preprocessor: Preprocessor,
     frame: pd.DataFrame,
     classes: Sequence[Label],
+    metric: AnyMetric,
 ) -> None:
     pipeline = Pipeline([*preprocessor.steps, ("classifier", to_plain(found.model))])
     facts = Facts(
@@ -231,6 +237,7 @@ def _store(
         [str(name) for name in frame.columns],
         [str(name) for name in frame.select_dtypes("number").columns],
         [str(label) for label in classes],
+        data={"metric": found.metric, "selected_by": text_of_metric(metric)},
     )
     try:
         content = dumps(facts, pipeline)

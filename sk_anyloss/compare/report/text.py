@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from sk_anyloss.compare.report.classes import ClassSection, class_section
 from sk_anyloss.metrics import Metric, Savings, metric_name
 from sk_anyloss.metrics.multiclass.averages import AVERAGES
+from sk_anyloss.metrics.multiclass.lookup import split_constraint
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sk_anyloss.compare.results.results import Results
 
 __all__ = [
@@ -21,7 +24,9 @@ __all__ = [
     "format_results",
     "has_constraint",
     "metric_title",
+    "missed_text",
     "number_text",
+    "other_texts",
     "score_text",
     "wrap_finding",
 ]
@@ -114,6 +119,76 @@ def constraint_text(row: Mapping[str, float]) -> str:
     """
     met, scored = row.get("met", 0), row.get("scored", 0)
     return f"met in {met:.0f} of {scored:.0f} folds" if met < scored else ""
+
+
+def missed_text(metric: str | Metric, score: float) -> str:
+    """By how much a constraint is missed; empty if it is met, or if there is none.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric.
+    score : float
+        Its value, which is the negative shortfall where the constraint is missed.
+
+    Returns
+    -------
+    text : str
+        A clause.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import missed_text
+    >>> missed_text("precision@recall>=0.8", -0.024)
+    'recall 0.776 misses 0.8 by 0.024'
+    >>> missed_text("precision@recall>=0.8", 0.3), missed_text("mcc", -0.1)
+    ('', '')
+    """
+    if not has_constraint(metric) or not score < 0:
+        return ""
+    parts = split_constraint(metric_name(metric))
+    if parts is None:  # Of several labels, it is a mean over them.
+        return f"it is missed by {-score:.3f}"
+    _, name, floor = parts
+    return f"{metric_title(name)} {floor + score:.3f} misses {floor:g} by {-score:.3f}"
+
+
+def other_texts(
+    results: Results, data: str | None, row: pd.Series, method: str | None = None
+) -> list[str]:
+    """The other metrics of a row of a ranking.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    data : str or None
+        Name of a data set; None for all.
+    row : Series
+        The means.
+    method : str, default=None
+        Name of the method; None for a prediction without a model.
+
+    Returns
+    -------
+    texts : list of str
+        The means; of a metric with a constraint in how many folds it is met, if not
+        in all of them.
+    """
+    texts = []
+    for name in results.other_metrics:
+        text = number_text(row[name])
+        if has_constraint(name) and method is not None:
+            folds = results.results
+            own = (folds["metric"] == name) & (folds["method"] == method)
+            own &= True if data is None else folds["data"] == data
+            scores = folds.loc[own, "score"].dropna()
+            if (scores < 0).any():
+                text = f"met {(scores >= 0).sum()}/{len(scores)}"
+        elif has_constraint(name) and row[name] < 0:
+            text = "missed"
+        texts.append(text)
+    return texts
 
 
 def format_results(
@@ -211,9 +286,9 @@ def _format_ranking(results: Results, data: str | None) -> str:
     first = max(15, len(heads[0]) + 2)
     widths = [first, 6, *(max(len(head), 6) + 2 for head in heads[2:])]
     lines = ["  " + " " * width + _align(heads, widths)]
-    for row in ranking.to_dict("records"):
+    for name, row in ranking.iterrows():
         cells = [_mean_and_std(row), number_text(row["rank"], 1)]
-        cells += [number_text(row[name]) for name in others]
+        cells += other_texts(results, data, row, str(name))
         cells.append(number_text(row["seconds"], 2))
         failed = f"  {row['failed']} failed" if row["failed"] else ""
         lines.append(
@@ -221,9 +296,8 @@ def _format_ranking(results: Results, data: str | None) -> str:
         )
     if titles:
         lines.append("  Without a model:")
-    for title, row in zip(titles, dummies.to_dict("records"), strict=True):
-        numbers = [number_text(row[name]) for name in others]
-        cells = [_mean_and_std(row), "", *numbers, ""]
+    for title, (_, row) in zip(titles, dummies.iterrows(), strict=True):
+        cells = [_mean_and_std(row), "", *other_texts(results, data, row), ""]
         lines.append(f"  {title:<{width}}{_align(cells, widths)}".rstrip())
     return "\n".join(lines)
 

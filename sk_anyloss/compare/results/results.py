@@ -14,7 +14,7 @@ from sk_anyloss.compare.checks import (
 from sk_anyloss.compare.dummies import dummy_ranking
 from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.recommendation import Recommendation, recommend
-from sk_anyloss.compare.report.text import format_results
+from sk_anyloss.compare.report.text import format_results, missed_text
 from sk_anyloss.compare.results.scores import ALSO, Scores
 from sk_anyloss.compare.run.store import Fold, Settings
 from sk_anyloss.compare.tables.table import Table
@@ -214,7 +214,14 @@ class Results(Scores):
         """
         found = self.recommendation(data)
         if found is not None:
-            return str(found)
+            scores = self.scores(data)[found.method].dropna()
+            short = scores[scores < 0]
+            if not (missed := missed_text(self.metric, short.mean())):
+                return str(found)
+            return (
+                f"{found} In {len(short)} of {len(scores)} folds the constraint is "
+                f"missed: there {missed} on average."
+            )
         own = [fold for fold in self.folds if data in (None, fold.data)]
         return "Every method failed." if own else "No fit is finished."
 

@@ -10,7 +10,12 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.report.classes import class_section
 from sk_anyloss.compare.report.html.markup import bullets, cell, sortable
 from sk_anyloss.compare.report.html.meanings import metric_meaning
-from sk_anyloss.compare.report.text import constraint_text, metric_title, number_text
+from sk_anyloss.compare.report.text import (
+    constraint_text,
+    metric_title,
+    number_text,
+    other_texts,
+)
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
@@ -53,7 +58,7 @@ def html_table(comparison: Results, data: str | None) -> str:
             f'<th scope="row">{html.escape(row["title"])}{mark}</th>',
             cell(_mean_and_std(row), row["mean"]),
             cell(number_text(row["rank"], 1), row["rank"]),
-            *(cell(number_text(number), number) for number in numbers),
+            *map(cell, other_texts(comparison, data, row, str(name)), numbers),
             cell(number_text(row["seconds"], 2), row["seconds"]),
         ]
         if judged:
@@ -73,14 +78,14 @@ def html_table(comparison: Results, data: str | None) -> str:
 def _dummy_rows(comparison: Results, data: str | None, judged: bool) -> list[str]:
     """Rows of the predictions that need no model, without rank and time."""
     rows = []
-    for row in comparison.dummies(data).to_dict("records"):
+    for _, row in comparison.dummies(data).iterrows():
         numbers = [row[other] for other in comparison.other_metrics]
         cells = [
             "<td></td>",
             f'<th scope="row">{html.escape(row["title"])}</th>',
             cell(_mean_and_std(row), row["mean"]),
             "<td></td>",
-            *(cell(number_text(number), number) for number in numbers),
+            *map(cell, other_texts(comparison, data, row), numbers),
             *["<td></td>"] * (2 if judged else 1),
         ]
         rows.append(f'<tr class="dummy">{"".join(cells)}</tr>')
