@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -111,6 +112,38 @@ def test_new_categories_are_named_with_their_column(found, stored, tmp_path, cap
     error = capsys.readouterr().err
     assert "column 'colour' holds 'mauve'" in error
     assert "columns [0]" not in error
+
+
+def test_no_category_of_the_training_samples_is_new(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    words = {
+        "stay": ["none", "one", "two"],
+        "plan": ["N/A", "?", "low ", " "],
+        "code": [1, 2, "3"],
+        "flag": [True, False, None],
+    }
+    frame = pd.DataFrame({name: rng.choice(w, 90) for name, w in words.items()})
+    frame = frame.assign(size=rng.normal(size=90), left=rng.choice(["yes", "no"], 90))
+    frame["kind"] = pd.Categorical(rng.choice([1, 2, 3], 90))
+    path = tmp_path / "set.csv"
+    frame.to_csv(path, index=False)
+    found = compare(frame.drop(columns="left"), frame["left"], methods=["logistic"],
+                    folds=2)  # fmt: skip
+    words = ["compare", str(path), "--target", "left", "--methods", "logistic"]
+    words += ["--folds", "2", "--jobs", "1", "--quiet", "--no-explain", "--save", "m"]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.best_estimator().predict(frame)
+    model = str(tmp_path / "out" / "m")
+    assert main(["predict", model, str(path)]) == 0
+    assert main(["evaluate", model, str(path), "--target", "left"]) == 0
+    assert "no sample had" not in capsys.readouterr().err
+    frame.loc[3, "stay"] = "three"
+    frame.to_csv(path, index=False)
+    assert main(["predict", model, str(path)]) == 0
+    assert "'stay' holds 'three', which no sample had" in capsys.readouterr().err
 
 
 def test_arrays_and_several_classes_have_a_best_estimator():
@@ -269,7 +302,7 @@ def test_a_constraint_that_is_missed_is_said_in_words(tmp_path, capsys):
     assert sentence in " ".join(found.text().split())
     page = found.report(tmp_path).read_text(encoding="utf-8")
     assert sentence in html.unescape(page)
-    code, lines, _ = evaluated(found, tmp_path, capsys)
+    _, lines, _ = evaluated(found, tmp_path, capsys)
     recall = recall_score(Y, found.best_estimator().predict(FIVE))
     assert (
         lines[0] == f"{metric}  recall {recall:.3f} misses 0.97 by {0.97 - recall:.3f}"

@@ -77,12 +77,10 @@ class Evaluation:
             lines.append(f"{self.n_unlabelled:,} samples without a label are left out.")
         titles = {name: metric_title(name) for name in self.scores}
         width = max(map(len, titles.values()))
+        values = {k: missed_text(k, v) or f"{v:.3f}" for k, v in self.scores.items()}
         lines += [
             "",
-            *(
-                f"  {titles[name]:<{width}}  {missed_text(name, score) or f'{score:.3f}'}"
-                for name, score in self.scores.items()
-            ),
+            *(f"  {titles[k]:<{width}}  {value}" for k, value in values.items()),
         ]
         return "\n".join([*lines, "", self.matrix.to_string()])
 

@@ -39,8 +39,12 @@ def named_categories(
             if categories is None or name not in X.columns:
                 continue
             known = {str(value) for value in categories[0]}
-            values = X[name].dropna().unique()
-            new = [value for value in values if str(value) not in known]
+            values = cleaned = X[name].dropna().drop_duplicates()
+            # Words such as "none" are missing values there, and text is made of numbers.
+            for step in encoder.all_processing_steps_[name][:-2]:
+                cleaned = step.transform(cleaned)
+            is_new = cleaned.notna() & ~cleaned.astype(str).isin(known)
+            new = values[is_new.to_numpy()].tolist()
             if new:
                 warnings.warn(
                     f"The column {name!r} holds {quote_some(new)}, which no sample had "
