@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -97,6 +98,44 @@ def test_numbers_with_gaps_and_several_classes(tmp_path, capsys):
     assert (predicted.astype(int) == y).mean() > 0.8
 
 
+def test_a_training_with_text_is_repeated_by_its_seed(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = mixed(500)
+    words = np.array([f"word{i}" for i in range(300)])
+    frame["text"] = [" ".join(rng.choice(words, 5)) for _ in range(500)]
+    write_files(tmp_path / "data", frame)
+    words = ["train", str(tmp_path / "data"), "--target", "left", "--seed"]
+    stored = []
+    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        path = tmp_path / name
+        assert main([*words, seed, "--save", str(path), *QUICK]) == 0
+        stored.append(path.with_suffix(".skops").read_bytes())
+    assert stored[0] == stored[1]
+    assert stored[0] != stored[2]
+
+
+def test_the_score_is_of_samples_that_early_stopping_did_not_see(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 6)), columns=list("abcdef"))
+    frame["y"] = rng.integers(0, 2, 600)
+    write_files(tmp_path / "data", frame)
+    words = ["train", str(tmp_path / "data"), "--target", "y", "--metric", "mcc"]
+    words += ["--validation", "0.05", "--epochs", "12", "--batch-size", "50", "--quiet"]
+    scores = []
+    for seed in range(20):
+        more = ["--save", str(tmp_path / "model"), "--seed", str(seed)]
+        assert main([*words, *more]) == 0
+        printed = capsys.readouterr().out
+        found = re.search(r"mcc of the held-out samples: (\S+)", printed)
+        scores.append(float(found[1]))
+    # On noise it is 0 on average; the best of several epochs is not.
+    assert abs(np.mean(scores)) < 0.1
+    assert "(30 samples that no epoch was chosen by)" in printed
+    assert "The rarer label, 0, is taken as the positive class" in printed
+    assert main([*words, "--save", str(tmp_path / "m"), "--validation", "0"]) == 0
+    assert "held-out" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -105,7 +144,7 @@ def test_numbers_with_gaps_and_several_classes(tmp_path, capsys):
         (["--metric", "f11x"], "f11x"),
         (["--positive", "maybe"], "The positive label 'maybe' is not in the target"),
         (["--hidden", "a"], "--hidden must be widths such as 64,32, got 'a'"),
-        (["--validation", "2"], "--validation must be in [0, 1)"),
+        (["--validation", "2"], "--validation must be in [0, 0.5)"),
         (["--save", "no/folder/model"], "the folder does not exist"),
         (["--target", "size"], "The target is continuous"),
     ],

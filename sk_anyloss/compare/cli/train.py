@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sk_anyloss.compare.cli.compare import chosen_metric
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.parquet.training import train_parquet
+from sk_anyloss.compare.report.text import missed_text
 from sk_anyloss.compare.tables.selection import columns_to_drop
 
 __all__ = ["add_train_command"]
@@ -52,7 +53,8 @@ def add_train_command(commands: argparse._SubParsersAction) -> None:
     add("--batch-size", type=int, help="samples in a batch (5,000 or fewer)")
     add(
         "--validation", type=float, default=0.1,
-        help="fraction held out to stop early and to score; 0 for neither (0.1)",
+        help="fraction held out to stop early, and as much again to score; 0 for "
+        "neither (0.1)",
     )  # fmt: skip
     add("--window", type=int, default=128, help="MB of samples in memory (128)")
     add("--seed", type=int, default=0, help="seed of weights and order (0)")
@@ -73,9 +75,9 @@ def run_train(options: argparse.Namespace) -> None:
         raise TableError(
             f"--hidden must be widths such as 64,32, got {options.hidden!r}."
         ) from None
-    if not 0 <= options.validation < 1:
+    if not 0 <= options.validation < 0.5:
         raise TableError(
-            f"--validation must be in [0, 1), such as 0.1; got {options.validation}."
+            f"--validation must be in [0, 0.5), such as 0.1; got {options.validation}."
         )
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -106,5 +108,9 @@ def run_train(options: argparse.Namespace) -> None:
     epochs = f"{found.model.n_iter_} epoch{'s' * (found.model.n_iter_ != 1)}"
     print(f"{n:,} samples ({classes}), {epochs}.")
     if found.score is not None:
-        print(f"{found.metric} of the held-out samples: {found.score:.4f}")
+        missed = missed_text(found.metric, found.score)
+        print(
+            f"{found.metric} of the held-out samples: {missed or f'{found.score:.4f}'} "
+            f"({found.n_scored:,} samples that no epoch was chosen by)"
+        )
     print(f"{time.perf_counter() - start:.0f} s. Model: {found.path}")

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from sk_anyloss.compare.errors import TableError, missing_column
+from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.metrics import (
     AnyMetric,
     check_metric,
@@ -24,9 +24,12 @@ from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.labels import Label, encode_labels
 from sk_anyloss.estimators.classifier import AnyLossClassifier
-from sk_anyloss.metrics import metric_name
+from sk_anyloss.estimators.preparation import hold_out
+from sk_anyloss.metrics import metric_name, metric_score
+from sk_anyloss.metrics.scoring import is_curve
 from sk_anyloss.plain import to_plain
 from sk_anyloss.training.callbacks import EarlyStopping
+from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.parquet import ParquetSource
 from sk_anyloss.training.data.row_groups.files import is_numeric
 from sk_anyloss.training.schedules import CosineDecay
@@ -46,6 +49,8 @@ class Preprocessor:
         The sample.
     is_numeric : bool
         Whether all columns are numbers; they are then not encoded, only imputed.
+    seed : int, default=0
+        Seed of the encoding of text.
 
     Examples
     --------
@@ -56,12 +61,13 @@ class Preprocessor:
     [1.0, 2.0, 3.0]
     """
 
-    def __init__(self, frame: pd.DataFrame, is_numeric: bool) -> None:
+    def __init__(self, frame: pd.DataFrame, is_numeric: bool, seed: int = 0) -> None:
         self.steps: list[tuple[str, Any]] = []
         if not is_numeric:
-            from skrub import TableVectorizer
+            from skrub import StringEncoder, TableVectorizer
 
-            self.steps.append(("encoder", TableVectorizer().fit(frame)))
+            encoder = TableVectorizer(high_cardinality=StringEncoder(random_state=seed))
+            self.steps.append(("encoder", encoder.fit(frame)))
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         self.steps.append(("imputer", imputer))
         imputer.fit(self._encoded(frame))
@@ -96,7 +102,9 @@ class Trained:
     model : AnyLossClassifier
         The network, which predicts positions of the classes.
     score : float or None
-        The metric on the samples that were held out.
+        The metric on samples that neither the epochs nor early stopping have seen.
+    n_scored : int
+        How many these are.
     """
 
     path: Path
@@ -104,6 +112,7 @@ class Trained:
     counts: dict[Label, int]
     model: AnyLossClassifier
     score: float | None
+    n_scored: int
     notes: list[str] = field(default_factory=list)
 
 
@@ -140,8 +149,8 @@ def train_parquet(
     drop : sequence of str, default=()
         Columns that are not features.
     validation_fraction : float, default=0.1
-        Fraction of the samples that is held out for early stopping and for the score;
-        0 for neither.
+        Fraction of the samples that is held out for early stopping, and as much again
+        for the score; 0 for neither.
     window : int, default=2**27
         Bytes of samples in memory.
     **params
@@ -167,11 +176,21 @@ def train_parquet(
     check_metric(metric, classes)
     numeric = all(is_numeric(raw.files.types[name]) for name in raw.columns)
     frame = raw.sample(SAMPLE)
-    preprocessor = Preprocessor(frame, numeric)
+    seed = params.get("random_state") or 0
+    preprocessor = Preprocessor(frame, numeric, seed)
     data = ParquetSource(
         paths, target, raw.columns, weight, preprocessor, window=window
     )
-    stopping = EarlyStopping(validation_fraction) if validation_fraction else False
+    weights, test = raw.weights(), np.empty(0, dtype=int)
+    stopping: EarlyStopping | bool = False
+    if validation_fraction:
+        # The best of many epochs on the samples that chose it is too good a score.
+        _, scored = hold_out(Subset(None, codes, None), validation_fraction, seed)
+        assert scored.index is not None
+        test = scored.index
+        stopping = EarlyStopping(validation_fraction / (1 - validation_fraction))
+    used = np.ones(len(codes)) if weights is None else weights.astype(float)
+    used[test] = 0  # As if they were not there.
     model = AnyLossClassifier(
         encode_metric(metric, classes),
         hidden=(32,),
@@ -181,14 +200,14 @@ def train_parquet(
         max_epochs=20,
         early_stopping=stopping,
     )
-    model.set_params(**params).fit(data, codes)
-    scores = model.validation_scores_
+    model.set_params(**params).fit(data, codes, used if len(test) else weights)
     found = Trained(
         path,
         metric_name(model.metric_),
         counts,
         model,
-        None if scores is None else max(scores),
+        _score(model, data, codes, weights, test) if len(test) else None,
+        len(test),
         notes,
     )
     _store(found, preprocessor, frame, classes, metric)
@@ -216,12 +235,31 @@ def _encode(
     sizes = np.bincount(places)
     if positive is None and len(distinct) == 2:
         positive = distinct[int(sizes[1] <= sizes[0])]
-        notes.append(f"The rarer label, {positive!r}, is taken as the positive class.")
+        label = quote_some([positive])
+        notes.append(f"The rarer label, {label}, is taken as the positive class.")
     of_distinct, classes = encode_labels(
         pd.Series(distinct, dtype=object), positive, notes
     )
     totals = np.bincount(of_distinct, sizes).astype(int).tolist()
     return of_distinct[places], classes, dict(zip(classes, totals, strict=True))
+
+
+def _score(
+    model: AnyLossClassifier,
+    data: ParquetSource,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    test: np.ndarray,
+) -> float:
+    """The metric on some samples, which are read row group by row group."""
+    outputs = model.decision_function if is_curve(model.metric) else model.predict
+    stops = np.cumsum([group.n for group in data.groups])[:-1]
+    parts = np.split(test, np.searchsorted(test, stops))
+    found = [outputs(data.block(part)) for part in parts if len(part)]
+    return metric_score(
+        codes[test], np.concatenate(found), metric=model.metric, labels=model.classes_,
+        sample_weight=None if weights is None else weights[test],
+    )  # fmt: skip
 
 
 def _store(

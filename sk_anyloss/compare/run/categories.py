@@ -40,7 +40,7 @@ def named_categories(
                 continue
             known = {str(value) for value in categories[0]}
             values = cleaned = X[name].dropna().drop_duplicates()
-            # Words such as "none" are missing values there, and text is made of numbers.
+            # Words such as "none" are missing values there, and numbers are text.
             for step in encoder.all_processing_steps_[name][:-2]:
                 cleaned = step.transform(cleaned)
             is_new = cleaned.notna() & ~cleaned.astype(str).isin(known)
