@@ -153,6 +153,63 @@ def test_labels_in_blocks_dates_and_empty_columns_are_found():
     assert "missing in 97 % of the samples" in found_in(frame(rare=rare))["T4"]
 
 
+def test_twins_may_be_one_thing_or_different_ones():
+    samples = frame()
+    samples.iloc[:20] = samples.iloc[100:120].to_numpy()
+    sentence = found_in(samples)["T5"]
+    assert "one thing recorded twice, scores are too good: remove" in sentence
+    assert "different ones with equal values" in sentence
+    assert "leave them" in sentence
+
+
+def test_columns_that_name_groups_are_asked_about():
+    rng = np.random.default_rng(0)
+    owner = rng.integers(0, 700, 900)
+    kinds = np.where(rng.random(700) < 0.3, "yes", "no")[owner]
+    noise = pd.DataFrame(rng.normal(size=(900, 2)), columns=["a", "b"])
+    for name, values in {
+        "subject_id": owner + 70_000,
+        "ticket": [f"PC{i}" for i in owner],
+        "person": owner,  # Its labels say so.
+    }.items():
+        found = found_in(noise.assign(**{name: values}), kinds)
+        n = len(np.unique(owner))
+        assert f"({n} values in 900 samples): an ID or a group" in found["T10"]
+        assert f"try --groups {name}," in found["T10"]
+    groups = noise.assign(subject_id=owner)
+    assert "T10" not in found_in(groups, kinds, groups="subject_id")
+    few = noise.assign(ward_id=owner % 40)
+    amounts = noise.assign(amount=rng.integers(0, 1000, 900))
+    amounts["price"] = np.round(1000 * (kinds == "yes") + 500 * rng.normal(size=900))
+    for plain in (
+        few,
+        amounts,
+        noise.assign(text=[f"visit {i} of many" for i in owner]),
+    ):
+        assert "T10" not in found_in(plain, kinds)
+
+
+def test_few_positives_in_order_are_found_and_in_no_order_are_not():
+    (check,) = (check for check in TABLE_CHECKS if check.code == "T6")
+    samples = pd.DataFrame({"a": np.random.default_rng(0).normal(size=1000)})
+
+    def run(labels):
+        return check.run(make_table(samples, labels), 10)
+
+    rng = np.random.default_rng(1)
+    for n_positive in (9, 30, 400):
+        y = np.repeat(["yes", "no"], [n_positive, 1000 - n_positive])
+        shuffled = [run(rng.permutation(y)).status for _ in range(60)]
+        assert shuffled == ["passed"] * 60
+        expected = n_positive * (1001 - n_positive) / 1000
+        in_order = run(np.roll(y, 300)).sentence
+        assert f"'yes' are in 1 blocks, {expected:.0f} expected" in in_order
+    # Among 1000, nine in threes are no chance.
+    y = np.full(1000, "no", dtype=object)
+    y[[100, 101, 102, 400, 401, 402, 800, 801, 802]] = "yes"
+    assert "the 9 samples of 'yes' are in 3 blocks, 9 expected" in run(y).sentence
+
+
 def test_small_classes_similar_labels_and_lost_labels_are_found():
     rare = np.where(np.arange(N) % 17 == 0, "yes", "no")
     assert "1.2 of the 12 samples of 'yes'" in found_in(frame(), rare)["T7"]
@@ -217,7 +274,7 @@ def test_of_samples_in_time_checks_advise_no_repeats_and_no_groups():
     twice = frame().iloc[np.arange(N) // 2].reset_index(drop=True)
     assert "--groups" in found_in(twice)["T5"]
     found = found_in(twice.assign(day=days), time="day")["T5"]
-    assert found.endswith("scores are too good; remove the duplicates.")
+    assert "remove the duplicates; if they are different ones" in found
 
 
 def test_the_method_that_is_recommended_is_checked_and_not_the_leader():

@@ -12,13 +12,22 @@ from sklearn.tree import DecisionTreeClassifier
 from sk_anyloss.compare.checks.base import NotApplicable, TableCheck
 from sk_anyloss.compare.errors import as_argument, quote_some
 from sk_anyloss.compare.tables.selection import (
+    ID_NAME,
+    MIN_DISTINCT_IN_ID,
     describe_ids,
+    holds_tokens,
     looks_distinct,
     looks_like_dates,
 )
 from sk_anyloss.compare.tables.table import Table, as_frame
 
-__all__ = ["AlmostEmptyColumns", "DateColumns", "IdColumns", "LeakingColumns"]
+__all__ = [
+    "AlmostEmptyColumns",
+    "DateColumns",
+    "GroupColumns",
+    "IdColumns",
+    "LeakingColumns",
+]
 
 
 class LeakingColumns(TableCheck):
@@ -138,6 +147,57 @@ class IdColumns(TableCheck):
             f"every sample; if {'it is an ID' if one else 'they are IDs'}, leave "
             f"{'it' if one else 'them'} out with --drop {as_argument(ids)}."
         )
+
+
+class GroupColumns(TableCheck):
+    """Samples of one patient in training and test set test the memory of patients."""
+
+    code, title, severity = "T10", "columns that may name groups", "medium"
+
+    #: Fraction of distinct values: from, and below. A name such as "patient_id" is a
+    #: reason to ask for fewer.
+    MIN_DISTINCT, MIN_DISTINCT_IN_NAMED, MAX_DISTINCT = 0.5, 0.1, MIN_DISTINCT_IN_ID
+    #: Standard deviations by which samples of equal whole numbers agree in their label
+    #: more often than samples of the next number, if the column is not named an ID.
+    MIN_DEVIATIONS = 4
+
+    def find(self, table: Table, folds: int) -> str | None:
+        """Columns of almost distinct values, some of which are repeated."""
+        if table.groups is not None or table.time is not None:
+            raise NotApplicable("the folds respect groups or time")
+        frame = as_frame(table.X)
+        found = [n for n in frame.columns if self._names_groups(frame[n], table.y)]
+        if not found:
+            return None
+        n_distinct, n = frame[found[0]].nunique(), int(frame[found[0]].count())
+        return (
+            f"{quote_some(found)} {'has' if len(found) == 1 else 'have'} almost "
+            f"distinct values with repeats ({n_distinct:,} values in {n:,} samples): "
+            "an ID or a group, such as a patient with several visits? Then samples of "
+            "one of them are in training and test folds, and scores are too good; try "
+            f"--groups {as_argument(found[:1])}, which keeps them together."
+        )
+
+    def _names_groups(self, column: pd.Series, y: np.ndarray) -> bool:
+        is_present = column.notna().to_numpy()
+        values = column[is_present]
+        share = values.nunique() / max(len(values), 1)
+        is_named = bool(ID_NAME.search(str(column.name)))
+        least = self.MIN_DISTINCT_IN_NAMED if is_named else self.MIN_DISTINCT
+        if not least <= share < self.MAX_DISTINCT or not holds_tokens(values):
+            return False
+        if is_named or not pd.api.types.is_numeric_dtype(values):
+            return True
+        # Amounts are repeated by chance, so that labels tell them from numbers of IDs.
+        order = np.argsort(values.to_numpy(), kind="stable")
+        same = np.diff(values.to_numpy()[order]) == 0
+        labels = y[is_present][order]
+        agree = labels[1:] == labels[:-1]
+        agree = agree if agree.ndim == 1 else agree.all(axis=1)
+        p, n = agree.mean(), np.array([same.sum(), (~same).sum()])
+        error = np.sqrt(p * (1 - p) * (1 / n).sum())
+        difference = agree[same].mean() - agree[~same].mean()
+        return bool(difference > self.MIN_DEVIATIONS * error)
 
 
 class DateColumns(TableCheck):

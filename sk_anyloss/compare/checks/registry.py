@@ -8,6 +8,7 @@ from sk_anyloss.compare.checks.base import Finding, ResultCheck, TableCheck
 from sk_anyloss.compare.checks.columns import (
     AlmostEmptyColumns,
     DateColumns,
+    GroupColumns,
     IdColumns,
     LeakingColumns,
 )
@@ -43,6 +44,7 @@ TABLE_CHECKS: tuple[TableCheck, ...] = (
     SmallClasses(),
     SimilarLabels(),
     UnlabelledSamples(),
+    GroupColumns(),
 )
 RESULT_CHECKS: tuple[ResultCheck, ...] = (
     WorseThanDummy(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import hypergeom
 
 from sk_anyloss.compare.checks.base import NotApplicable, TableCheck
 from sk_anyloss.compare.errors import quote_some
@@ -56,8 +57,10 @@ class DuplicateSamples(TableCheck):
         return (
             f"{int(twins.sum()):,} of {len(twins):,} samples ({100 * fraction:.1f} %) "
             "have a twin with the same or almost the same values, which may be in "
-            "another fold, so that scores are too good; remove the duplicates"
-            f"{groups}."
+            "another fold; if twins are one thing recorded twice, scores are too good: "
+            f"remove the duplicates{groups}; if they are different ones with equal "
+            "values, such as customers of whom little is known, leave them, since new "
+            "samples will have twins as well."
         )
 
 
@@ -77,36 +80,42 @@ def _discretize(frame: pd.DataFrame, resolution: float) -> pd.DataFrame:
 
 
 class LabelOrder(TableCheck):
-    """Labels in blocks are a sign of an order in time, or of groups."""
+    """Labels in blocks are a sign of an order in time, or of groups.
+
+    In a random order, the number of blocks r of a class with n of N samples has the
+    hypergeometric distribution C(n - 1, r - 1) C(N - n + 1, r) / C(N, n) (Wald and
+    Wolfowitz, 1940), which is far from normal for rare classes.
+    """
 
     code, title, severity = "T6", "order of the labels", "medium"
 
-    #: Standard deviations below the expected number of runs.
-    MIN_DEVIATIONS = 6
+    #: Probability of so few blocks in a random order below which it is reported.
+    MAX_PROBABILITY = 1e-6
 
     def find(self, table: Table, folds: int) -> str | None:
-        """Runs of equal labels, fewer than a random order would have."""
+        """The class that is in fewer blocks than a random order would have."""
         if table.time is not None or table.groups is not None:
             raise NotApplicable("the folds respect time or groups")
         if table.has_labels:
             raise NotApplicable("the target has several labels")
-        n, p = len(table.y), table.class_counts / len(table.y)
+        n, sizes = len(table.y), table.class_counts
         if n < 50:
             raise NotApplicable("there are fewer than 50 samples")
-        runs = 1 + int((np.diff(table.y) != 0).sum())
-        if runs == table.n_classes:
+        begins = np.append(True, np.diff(table.y) != 0)
+        if begins.sum() == table.n_classes:
             raise NotApplicable("the samples are sorted by their label")
-        # Changes between neighbours, if the labels were in random order.
-        change = 1 - float((p**2).sum())
-        deviation = np.sqrt((n - 1) * change * (1 - change))
-        deviations = (1 + (n - 1) * change - runs) / max(float(deviation), 1e-9)
-        if deviations < self.MIN_DEVIATIONS:
+        blocks = np.bincount(table.y[begins], minlength=table.n_classes)
+        logs = hypergeom.logcdf(blocks, n, n - sizes + 1, sizes)
+        code = int(np.argmin(logs))
+        if table.n_classes * np.exp(logs[code]) > self.MAX_PROBABILITY:
             return None
+        expected = sizes[code] * (n - sizes[code] + 1) / n
         return (
-            f"Neighbouring samples often have the same label ({runs:,} runs of equal "
-            f"labels, {1 + (n - 1) * change:,.0f} expected): if the samples are in the "
-            "order of time, compare with --time; if neighbours belong together, with "
-            "--groups; shuffled folds are too optimistic in both cases."
+            "Neighbouring samples often have the same label (the "
+            f"{sizes[code]:,} samples of {quote_some([table.classes[code]])} are in "
+            f"{blocks[code]:,} blocks, {expected:,.0f} expected): if the samples are "
+            "in the order of time, compare with --time; if neighbours belong together, "
+            "with --groups; shuffled folds are too optimistic in both cases."
         )
 
 

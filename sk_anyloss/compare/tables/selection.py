@@ -17,10 +17,13 @@ from sk_anyloss.compare.errors import (
 )
 
 __all__ = [
+    "ID_NAME",
+    "MIN_DISTINCT_IN_ID",
     "check_kept",
     "columns_to_drop",
     "describe_ids",
     "drop_columns",
+    "holds_tokens",
     "informative_columns",
     "leave_out_ids",
     "looks_distinct",
@@ -245,6 +248,33 @@ def _is_id(column: pd.Series) -> bool:
     if pd.api.types.is_numeric_dtype(values):
         # Numbers that are all distinct in so small a range have been counted off.
         return bool(values.max() - values.min() < 2 * len(values))
+    return holds_tokens(values)
+
+
+def holds_tokens(values: pd.Series) -> bool:
+    """Whether values are whole numbers or words, unlike fractions, dates and free text.
+
+    Parameters
+    ----------
+    values : Series
+        Values, none of them missing.
+
+    Returns
+    -------
+    are_tokens : bool
+        False for fewer than 20 values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.selection import holds_tokens
+    >>> holds_tokens(pd.Series(["a7"] * 30)), holds_tokens(pd.Series(["a 7 b"] * 30))
+    (True, False)
+    """
+    if len(values) < 20 or looks_like_dates(values):
+        return False
+    if pd.api.types.is_numeric_dtype(values):
+        return bool((values % 1 == 0).all())
     # Names and free text have several words.
     return float(values.astype(str).str.split().str.len().mean()) < MIN_WORDS
 
