@@ -133,6 +133,7 @@ class Comparison(Results):
         method: str | None = None,
         data: str | None = None,
         n_jobs: int | None = None,
+        time_limit: float | None = None,
     ) -> Explanation:
         """What a method relies on, and whether more samples would help.
 
@@ -148,6 +149,9 @@ class Comparison(Results):
             Name of a data set; may be omitted if there is only one.
         n_jobs : int, default=None
             Number of processes.
+        time_limit : float, default=None
+            Seconds that the fits may take: a fold that would take longer is not
+            started. TimeoutError if that holds for all of them.
 
         Returns
         -------
@@ -165,8 +169,9 @@ class Comparison(Results):
         method = self.chosen_method(method, name)
         stored = self.store.find_explanation(name, method)
         if stored is None:
-            explanation = explain(self, method, name, n_jobs)
-            self.store.save_explanation(name, method, explanation.to_dict())
+            explanation = explain(self, method, name, n_jobs, time_limit)
+            if not explanation.note:  # A run with more time has all folds.
+                self.store.save_explanation(name, method, explanation.to_dict())
         else:
             explanation = Explanation.from_dict(stored)
         self.explanations[name] = explanation

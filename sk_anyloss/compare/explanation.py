@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +69,8 @@ class Explanation:
     learning : DataFrame
         ``samples`` that the method was fitted on, and ``mean`` and ``std`` of the
         metric over the folds.
+    note : str, default=''
+        That there are fewer folds than there should be, if so.
 
     Examples
     --------
@@ -83,8 +86,12 @@ class Explanation:
     importances: pd.DataFrame
     n_columns: int
     learning: pd.DataFrame
+    note: str = ""
 
     def __str__(self) -> str:
+        return f"{self._sentence()} {self.note}".rstrip()
+
+    def _sentence(self) -> str:
         strongest = [str(name) for name in self.importances["column"].head(3)]
         first = f"{self.method} relies most on {', '.join(strongest)}."
         if len(self.learning) < 2:
@@ -105,6 +112,7 @@ class Explanation:
             "method": self.method,
             "metric": self.metric,
             "n_columns": self.n_columns,
+            "note": self.note,
             "importances": self.importances.to_dict("records"),
             "learning": self.learning.to_dict("records"),
         }
@@ -129,7 +137,7 @@ class Explanation:
             frames[name] = frame.astype({"mean": float, "std": float})
         return cls(
             str(stored["method"]), str(stored["metric"]), n_columns=stored["n_columns"],
-            **frames,
+            note=str(stored.get("note", "")), **frames,
         )  # fmt: skip
 
 
@@ -138,6 +146,7 @@ def explain(
     method: str | None = None,
     data: str | None = None,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
 ) -> Explanation:
     """Permutation importance and learning curve of a method, on up to three folds.
 
@@ -151,12 +160,15 @@ def explain(
         Name of a data set; may be omitted if there is only one.
     n_jobs : int, default=None
         Number of processes.
+    time_limit : float, default=None
+        Seconds that the fits may take: a fold that would take longer is not started.
 
     Returns
     -------
     explanation : Explanation
         Of models that are fitted anew on parts of the training samples of the folds.
     """
+    deadline = np.inf if time_limit is None else monotonic() + time_limit
     table = results.table_of(data)
     method = results.chosen_method(method, table.name)
     seed = int(results.settings.get("seed", 0))
@@ -165,13 +177,24 @@ def explain(
     folds = splits[-FOLDS:] if table.time is not None else splits[:FOLDS]
     model = make_tuned_model(table, method, results.metric, seed)
     columns = _columns_to_permute(table)
-    done = Parallel(n_jobs=n_jobs)(
-        delayed(_explain_fold)(
-            table.X, table.y, inner_groups(table), model, results.metric,
-            table.classes, columns, train, test, seed, table.weight,
+    expected = sum(FRACTIONS) * results.ranking(table.name).loc[method, "seconds"]
+
+    def jobs() -> Iterator[Any]:
+        for train, test in folds:
+            if monotonic() + expected > deadline:
+                return
+            yield delayed(_explain_fold)(
+                table.X, table.y, inner_groups(table), model, results.metric,
+                table.classes, columns, train, test, seed, table.weight,
+            )  # fmt: skip
+
+    done = Parallel(n_jobs=n_jobs, pre_dispatch="n_jobs")(jobs())
+    if not done:
+        raise TimeoutError(
+            f"time_limit={time_limit:.3g} is too short for the fits of a fold, which "
+            f"take about {expected:.2g} s."
         )
-        for train, test in folds
-    )  # fmt: skip
+    note = f"Time was over after {len(done)} of {len(folds)} folds."
     names = as_frame(table.X).columns[columns]
     drops = np.concatenate([drop for drop, _ in done], axis=1)
     importances = pd.DataFrame(
@@ -190,6 +213,7 @@ def explain(
         importances,
         as_frame(table.X).shape[1],
         learning,
+        note if len(done) < len(folds) else "",
     )
 
 

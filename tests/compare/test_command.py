@@ -173,6 +173,27 @@ def test_save_takes_one_data_set(shop, tmp_path, capsys):
     assert "--save takes one data set" in capsys.readouterr().err
 
 
+def test_a_time_limit_holds_for_the_explanation_too(shop, tmp_path, capsys):
+    words = ["compare", str(shop), "--target", "left", "--methods", "logistic,bce"]
+    words += ["--folds", "3", "--output", str(tmp_path), "--jobs", "1", "--quiet"]
+    assert main([*words, "--time-limit", "0"]) == 2
+    assert "over before the first fit was started" in capsys.readouterr().err
+    assert main([*words, "--no-explain"]) == 0
+    capsys.readouterr()
+    # All folds are finished, and there is no time for more.
+    assert main([*words, "--time-limit", "0", "--save", "model"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    sentence = "Importances and learning curve are left out, since --time-limit is over"
+    assert sentence in printed
+    assert "on all 120 samples beyond --time-limit ..." in printed
+    assert (tmp_path / "model.skops").exists()
+    assert sentence in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert main([*words, "--time-limit", "1000"]) == 0
+    printed = capsys.readouterr().out
+    assert "relies most on" in printed
+    assert "left out" not in printed
+
+
 def test_help_and_list_are_printed(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["compare", "--help"])

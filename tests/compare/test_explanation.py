@@ -80,6 +80,23 @@ def test_groups_time_and_several_classes_are_explained():
     assert 0 < found.explain().learning["mean"].iloc[-1] < 1
 
 
+def test_an_explanation_ends_when_its_time_is_over(tmp_path, monkeypatch):
+    found = compare(X, Y, methods=["logistic"], folds=3, output=tmp_path / "folds")
+    with pytest.raises(TimeoutError, match="time_limit=0 is too short"):
+        found.explain(time_limit=0)
+    clock = iter([0, 0, 100, 200, 300])
+    monkeypatch.setattr(explanations, "monotonic", lambda: next(clock))
+    first = found.explain(time_limit=150)
+    sentence = "Time was over after 2 of 3 folds."
+    assert str(first).endswith(sentence)
+    assert sentence in found.text()
+    page = found.report(tmp_path).read_text(encoding="utf-8")
+    assert sentence in page
+    # It is not stored, so that there are all folds when there is time.
+    clock = iter(range(10))
+    assert sentence not in str(found.explain(time_limit=150))
+
+
 @pytest.fixture
 def partial():
     table = make_table(X, Y)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sk_anyloss.compare.checks import check_table
@@ -64,6 +66,14 @@ def _print_list() -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    start, limit = time.monotonic(), options.time_limit
+
+    def remaining(reserved: float = 0) -> float | None:
+        """Seconds of the time limit that are left, without some."""
+        if limit is None:
+            return None
+        return max(0.0, start + limit - reserved - time.monotonic())
+
     for option in ("calibrate", "onnx"):
         if getattr(options, option) and not options.save:
             raise ValueError(f"--{option} is for a stored model; name it with --save.")
@@ -101,7 +111,6 @@ def _compare(options: argparse.Namespace) -> None:
     chosen = _method_to_save(options.save_method, names, n_classes)
     _describe(tables, options.folds)
     output = options.output or RESULTS / folder_name([t.name for t in tables])
-    start = time.perf_counter()
     found = compare_tables(
         tables,
         metric,
@@ -112,7 +121,7 @@ def _compare(options: argparse.Namespace) -> None:
         n_jobs=options.jobs,
         output=output,
         dask=options.dask,
-        time_limit=options.time_limit,
+        time_limit=remaining(),
         progress=_progress(options.quiet),
         also=also,
         rope=options.rope,
@@ -122,23 +131,27 @@ def _compare(options: argparse.Namespace) -> None:
     if not any(not fold.failed for fold in found.folds):
         raise ValueError(f"Every method failed: {found.reasons()}.")
     found.settings = {**found.settings, "command": options.command}
-    if not (options.no_explain or found.unfinished()[0]):
-        _explain(found, options)
+    if not options.no_explain:
+        # The model that is asked for comes first.
+        final = 0.0
+        if options.save:
+            final = found.ranking()["seconds"][found.chosen_method(chosen)]
+        _explain(found, options, partial(remaining, final))
     # The only table has been described above, and all have been checked.
     text = format_results(found, headline=len(tables) > 1, table_checks=False)
     print(f"\n{text}\n")
-    if partial := found.partial():
-        print(f"Time was over. {partial}\n")
+    if missing := found.partial():
+        print(f"Time was over. {missing}\n")
     page = found.report(output)
-    print(f"{time.perf_counter() - start:.0f} s. Report: {page}")
+    print(f"{time.monotonic() - start:.0f} s. Report: {page}")
     if options.mlflow:
         run = found.log_to_mlflow(options.mlflow)
         print(f"MLflow: experiment {options.mlflow}, run {run}")
     if options.save:
         method, n = found.chosen_method(chosen), len(tables[0].y)
-        print(
-            f"Fitting {get_method(method).title} on all {n:,} samples ...", flush=True
-        )
+        over = " beyond --time-limit" if remaining() == 0 else ""
+        title = get_method(method).title
+        print(f"Fitting {title} on all {n:,} samples{over} ...", flush=True)
         path = found.save(
             output / options.save,
             method,
@@ -238,13 +251,26 @@ def _describe(tables: list[Table], folds: int) -> None:
             print("\n".join(wrap_finding(text)))
 
 
-def _explain(found: Comparison, options: argparse.Namespace) -> None:
+def _explain(
+    found: Comparison,
+    options: argparse.Namespace,
+    remaining: Callable[[], float | None],
+) -> None:
     """Explain the recommended method of each data set; no failure of it counts."""
+    left_out = "Importances and learning curve are left out, since"
     for table in found.tables:
         if found.recommendation(table.name) is None:
             continue
+        if found.unfinished()[0]:
+            found.unexplained[table.name] = f"{left_out} the run is partial."
+            continue
         try:
-            found.explain(data=table.name, n_jobs=options.jobs)
+            found.explain(data=table.name, n_jobs=options.jobs, time_limit=remaining())
+        except TimeoutError:
+            found.unexplained[table.name] = (
+                f"{left_out} --time-limit is over; the same command with a longer one "
+                "fits nothing else."
+            )
         except Exception as error:
             warnings.warn(
                 f"Importances and learning curve of {table.name} are left out: "

@@ -211,7 +211,8 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--time-limit", type=float,
-        help="seconds after which no further fit is started",
+        help="seconds after which no further fit is started; importances and learning "
+        "curve are then shortened or left out",
     )  # fmt: skip
     add(
         "--output", type=Path, default=None,

@@ -220,8 +220,9 @@ def format_results(
             lines.append("")
         lines += [_format_ranking(results, table.name), ""]
         lines += [*_wrap(results.verdict(table.name)), ""]
-        if explanation := results.explanations.get(table.name):
-            lines += [*_wrap(str(explanation)), ""]
+        explained = results.explanations.get(table.name)
+        if text := str(explained or results.unexplained.get(table.name, "")):
+            lines += [*_wrap(text), ""]
         if section := class_section(results, table.name):
             lines += [*_format_classes(section), ""]
     if len(results.tables) > 1:

@@ -77,6 +77,8 @@ class Results(Scores):
         self._findings: dict[str, list[Finding]] = {}
         #: What :meth:`Comparison.explain` has found, by the name of the data set.
         self.explanations: dict[str, Explanation] = {}
+        #: Why there is none, by the name of the data set.
+        self.unexplained: dict[str, str] = {}
 
     def chosen_method(self, method: str | None = None, data: str | None = None) -> str:
         """A method by its name, or the recommended one.

@@ -139,12 +139,16 @@ def run_folds(
         if bar is not None:
             bar.update()
 
+    pre_dispatch = "all" if dask else "2*n_jobs"
+    if deadline is not None:
+        pre_dispatch = "n_jobs"  # Others would wait for their turn beyond it.
+
     def run_all() -> None:
         with _backend(dask, tables):
             results = Parallel(
                 n_jobs=-1 if dask else n_jobs,
                 return_as="generator_unordered",
-                pre_dispatch="all" if dask and deadline is None else "2*n_jobs",
+                pre_dispatch=pre_dispatch,
                 batch_size=1,
             )(jobs())
             with _closing(results):

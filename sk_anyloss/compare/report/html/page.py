@@ -168,7 +168,7 @@ def _section(comparison: Results, table: Table, contents: dict[str, bytes]) -> s
     if comparison.scores(name).notna().any(axis=None):
         extra = EXPLAINED if name in comparison.explanations else {}
         drawn = {**figures(table), **extra}
-    explained = comparison.explanations.get(name)
+    explained = comparison.explanations.get(name) or comparison.unexplained.get(name)
     sentence = f"<p>{html.escape(str(explained))}</p>" if explained else ""
     pictures = [
         _drawn(comparison, table, key, draw, caption, contents)
