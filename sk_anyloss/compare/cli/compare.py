@@ -86,8 +86,10 @@ def _compare(options: argparse.Namespace) -> None:
     methods = options.methods
     if methods not in (None, "all"):
         methods = split_names(methods)
+        if not methods:
+            check_methods(methods)  # Raises, before the data are read.
         for name in methods:
-            get_method(name)  # A typing error is found before the data are read.
+            get_method(name)
     also = None if options.also is None else split_names(options.also)
     metric = chosen_metric(options.metric, options.cost)
     check_options(
