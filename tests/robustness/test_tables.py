@@ -94,7 +94,7 @@ def test_missing_labels_are_few_or_allowed(command, tmp_path):
     [
         ((0, 1), "1.0", 1),
         ((0, 1), 1.0, 1),
-        ((0.0, 1.0), "1", 1.0),
+        ((0.0, 1.0), "1", 1),
         ((False, True), "true", True),
         ((False, True), "1", True),
         (("no", " yes"), "yes", " yes"),

@@ -25,7 +25,7 @@ from sk_anyloss.compare.model_file.loading import apply_model, load
 from sk_anyloss.compare.report.text import metric_title, missed_text
 from sk_anyloss.compare.report.thresholds import total_cost
 from sk_anyloss.compare.results.scores import ALSO, ALSO_MULTICLASS
-from sk_anyloss.compare.tables.labels import as_labels
+from sk_anyloss.compare.tables.labels import as_labels, match_label
 from sk_anyloss.metrics import Savings, metric_name
 
 __all__ = ["Evaluation", "evaluate_model", "evaluate_parts"]
@@ -185,13 +185,18 @@ def _selected_by(facts: Facts) -> list[AnyMetric]:
 
 def _as_classes(labels: pd.Series, facts: Facts) -> pd.Series:
     """Labels as the model writes them, all of which it knows."""
+    has_others = facts.classes[0] in OTHERS and len(facts.classes) == 2
     texts = labels.map(str).reset_index(drop=True)
-    if facts.classes[0] in OTHERS and len(facts.classes) == 2:
-        texts = texts.where(texts == facts.classes[1], facts.classes[0])
-    unknown = texts[~texts.isin(facts.classes)].unique()
-    if len(unknown):
+    known, unknown = {}, []
+    for text in texts.unique():
+        try:
+            known[text] = match_label(text, facts.classes)
+        except TableError:
+            known[text] = facts.classes[0]
+            unknown.append(text)
+    if unknown and not has_others:
         raise TableError(
             f"The target holds {quote_some(unknown)}, which the model does not know; "
             f"it was fitted on {quote_some(facts.classes)}."
         )
-    return texts
+    return texts.map(known)

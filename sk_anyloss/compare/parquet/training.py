@@ -22,7 +22,7 @@ from sk_anyloss.compare.metrics import (
 )
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
 from sk_anyloss.compare.run.files import write
-from sk_anyloss.compare.tables.labels import Label, encode_labels
+from sk_anyloss.compare.tables.labels import Label, as_labels, encode_labels
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.preparation import hold_out
 from sk_anyloss.metrics import metric_name, metric_score
@@ -231,15 +231,13 @@ def _encode(
     labels: np.ndarray, positive: Label | None, notes: list[str]
 ) -> tuple[np.ndarray, list[Label], dict[Label, int]]:
     """Labels as positions of their classes, from one look at each distinct label."""
-    places, distinct = pd.factorize(labels)
-    sizes = np.bincount(places)
+    places, found = pd.factorize(labels)
+    distinct, sizes = as_labels(found), np.bincount(places)
     if positive is None and len(distinct) == 2:
         positive = distinct[int(sizes[1] <= sizes[0])]
         label = quote_some([positive])
         notes.append(f"The rarer label, {label}, is taken as the positive class.")
-    of_distinct, classes = encode_labels(
-        pd.Series(distinct, dtype=object), positive, notes
-    )
+    of_distinct, classes = encode_labels(distinct, positive, notes)
     totals = np.bincount(of_distinct, sizes).astype(int).tolist()
     return of_distinct[places], classes, dict(zip(classes, totals, strict=True))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TypeAlias
+from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from sk_anyloss.compare.errors import TableError, quote_some
+from sk_anyloss.compare.tables.columns import NUMERIC_OBJECTS
 from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "as_labels",
     "encode_labels",
     "find_missing_labels",
+    "match_label",
 ]
 
 #: A label of a class: text, a number, a truth value.
@@ -32,7 +34,10 @@ MAX_CLASSES = 500
 
 
 def as_labels(y: ArrayLike) -> pd.Series:
-    """The labels as a series of objects.
+    """The labels as a series of objects, whole numbers as int.
+
+    Programs store whole numbers as floats beside a missing one, so that a label is
+    read as 1 whether it is 1 or 1.0.
 
     Parameters
     ----------
@@ -47,8 +52,8 @@ def as_labels(y: ArrayLike) -> pd.Series:
     Examples
     --------
     >>> from sk_anyloss.compare.tables.labels import as_labels
-    >>> as_labels([["no"], ["yes"]]).tolist()
-    ['no', 'yes']
+    >>> as_labels([["no"], ["yes"]]).tolist(), as_labels([1.0, None, 0.0]).tolist()
+    (['no', 'yes'], [1, None, 0])
     """
     values = np.asarray(y, dtype=object)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -58,7 +63,21 @@ def as_labels(y: ArrayLike) -> pd.Series:
             f"y must have one label a sample, or a column of 0 and 1 for each of "
             f"several labels, got shape {values.shape}."
         )
-    return pd.Series(values, dtype=object)
+    labels = pd.Series(values, dtype=object)
+    if pd.api.types.infer_dtype(labels, skipna=True) in NUMERIC_OBJECTS:
+        present = labels.notna().to_numpy(bool)
+        numbers = values[present]
+        kind = int if all(map(_is_whole, numbers)) else float
+        values = values.copy()
+        values[present] = [kind(number) for number in numbers]
+        labels = pd.Series(values, dtype=object)
+    return labels
+
+
+def _is_whole(number: SupportsFloat) -> bool:
+    return isinstance(number, (int, np.integer)) or (
+        float(number).is_integer() and abs(float(number)) < 2**53
+    )
 
 
 def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.ndarray:
@@ -154,7 +173,7 @@ def encode_labels(
             f"The target has one class only, {counts.index[0]!r}; it needs two."
         )
     if positive is not None:
-        positive = _match_label(positive, list(counts.index))
+        positive = match_label(positive, list(counts.index))
     if positive is None and len(counts) > 2:
         _check_many_classes(labels, counts)
         classes = _in_order(list(counts.index))
@@ -215,8 +234,31 @@ def _in_order(labels: list[Label]) -> list[Label]:
         return sorted(labels, key=str)
 
 
-def _match_label(wanted: Label, labels: Sequence[Label]) -> Label:
-    """The label itself, or the only one with the same text, number or truth value."""
+def match_label(
+    wanted: Label, labels: Sequence[Label], what: str = "positive label"
+) -> Label:
+    """The label itself, or the only one with the same text, number or truth value.
+
+    Parameters
+    ----------
+    wanted : label
+        What is asked for.
+    labels : sequence of labels
+        What there is.
+    what : str, default='positive label'
+        What it is called in messages.
+
+    Returns
+    -------
+    label : label
+        One of the labels.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.tables.labels import match_label
+    >>> match_label("1.0", [0, 1]), match_label("TRUE", [False, True])
+    (1, True)
+    """
     keys: list[Callable[[Label], object]] = [
         lambda value: (value, isinstance(value, (bool, np.bool_))),
         str,
@@ -232,13 +274,13 @@ def _match_label(wanted: Label, labels: Sequence[Label]) -> Label:
         found = [label for label in labels if key(label) == value]
         if len(found) > 1:
             raise TableError(
-                f"The positive label {wanted!r} can mean several labels of the target: "
+                f"The {what} {wanted!r} can mean several labels of the target: "
                 f"{quote_some(found)}; make them different."
             )
         if found:
             return found[0]
     raise TableError(
-        f"The positive label {wanted!r} is not in the target; there are "
+        f"The {what} {wanted!r} is not in the target; there are "
         f"{quote_some(labels)}."
     )
 

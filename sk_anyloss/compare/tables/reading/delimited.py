@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -23,6 +24,11 @@ MISSING_WORDS = (
     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
     "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+
+#: Labels that are true or false, or numbers; a code such as 007 is none.
+BOOLEAN = re.compile("true|false", re.IGNORECASE)
+WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
+NUMBER = re.compile(WHOLE.pattern + r"(\.\d*)?([eE][+-]?\d+)?")
 
 
 class _Text(TypedDict):
@@ -140,17 +146,17 @@ def _check_memory(path: Path, text: _Text) -> None:
 
 
 def parse_labels(column: pd.Series) -> pd.Series:
-    """Labels as they are written, whole numbers as numbers; blank ones are missing.
+    """Labels as they are written; numbers, true and false where all of them are.
 
     Parameters
     ----------
     column : Series of str
-        The labels.
+        The labels. Blank ones are missing; codes such as 007 are text.
 
     Returns
     -------
-    labels : Series
-        Text or numbers.
+    labels : Series of object
+        Text, numbers or truth values.
 
     Examples
     --------
@@ -158,18 +164,20 @@ def parse_labels(column: pd.Series) -> pd.Series:
     >>> from sk_anyloss.compare.tables.reading.delimited import parse_labels
     >>> parse_labels(pd.Series(["0", "1", " "])).dropna().tolist()
     [0, 1]
+    >>> parse_labels(pd.Series(["TRUE", "false"])).tolist()
+    [True, False]
     """
     written = column.where(column.str.strip() != "")
-    if written.str.strip().nunique() < written.nunique():
+    stripped = written.str.strip()
+    present = stripped.dropna()
+    if present.str.fullmatch(BOOLEAN).all():
+        parsed = {text: text.lower() == "true" for text in present.unique()}
+    elif present.str.fullmatch(NUMBER).all():
+        parsed = {
+            text: int(text) if WHOLE.fullmatch(text) else float(text)
+            for text in present.unique()
+        }
+    else:
         # Leading and trailing spaces do not make another label.
-        written = written.str.strip()
-    present = written.dropna()
-    numbers = pd.to_numeric(present, errors="coerce")
-    if present.empty or numbers.isna().any():
-        return written
-    whole = bool(present.str.fullmatch(r"0|-?[1-9]\d{0,17}").all())
-    if whole:
-        return written.astype("Int64")
-    if present.nunique() > numbers.nunique():  # One number in several spellings.
-        return pd.to_numeric(written)
-    return written
+        return stripped if stripped.nunique() < written.nunique() else written
+    return pd.Series([parsed.get(text, np.nan) for text in stripped], dtype=object)

@@ -15,7 +15,6 @@ from sk_anyloss.compare.tables.reading.delimited import read_delimited
 from sk_anyloss.compare.tables.reading.encoding import find_encoding
 from sk_anyloss.compare.tables.reading.formats import (
     read_excel,
-    read_feather,
     read_json,
     read_npz,
     read_parquet,
@@ -151,7 +150,7 @@ def _read(
         encoding, note = find_encoding(path, encoding)
         notes = [note] if note else []
         if kind in JSON:
-            return Content(read_json(path, labels, encoding), None, notes)
+            return Content(read_json(path, encoding), None, notes)
         found = read_delimited(path, labels, encoding, DELIMITED[kind])
         return Content(*found, notes)
     if kind in EXCEL:
@@ -159,7 +158,7 @@ def _read(
         return Content(frame, None, notes)
     if kind == ".parquet":
         return Content(read_parquet(path, labels))
-    return Content(read_feather(path, labels) if kind == ".feather" else read_npz(path))
+    return Content(pd.read_feather(path) if kind == ".feather" else read_npz(path))
 
 
 def one_line(error: Exception) -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS, parse_labels
 
-__all__ = ["read_excel", "read_feather", "read_json", "read_npz", "read_parquet"]
+__all__ = ["read_excel", "read_json", "read_npz", "read_parquet"]
 
 
 def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -44,8 +44,11 @@ def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[
         first = pd.read_excel(book, header=None, nrows=1, dtype=object)
         if first.empty:
             raise TableError(f"The sheet {sheets[0]!r} of {str(path)!r} is empty.")
-        _check_names(first.iloc[0].dropna())
-        frame = pd.read_excel(book, keep_default_na=False, na_values=[""])
+        names = first.iloc[0].dropna()
+        _check_names(names)
+        # Truth values beside an empty cell would become numbers.
+        kinds = {name: object for name in names if str(name) in labels}
+        frame = pd.read_excel(book, keep_default_na=False, na_values=[""], dtype=kinds)
     notes = []
     if len(sheets) > 1:
         notes.append(
@@ -76,11 +79,8 @@ def _mask_words(frame: pd.DataFrame, labels: Collection[str]) -> pd.DataFrame:
         )
         if name in labels:
             all_text = is_text and column.dropna().map(type).eq(str).all()
-            column = (
-                parse_labels(column.astype(str).where(column.notna()))
-                if all_text
-                else _whole(column)
-            )
+            if all_text:
+                column = parse_labels(column.astype(str).where(column.notna()))
         elif is_text:
             column = column.mask(column.isin(MISSING_WORDS)).infer_objects()
             numbers = pd.to_numeric(column, errors="coerce")
@@ -90,24 +90,13 @@ def _mask_words(frame: pd.DataFrame, labels: Collection[str]) -> pd.DataFrame:
     return pd.DataFrame(new, index=frame.index, columns=frame.columns)
 
 
-def _whole(column: pd.Series) -> pd.Series:
-    """Whole numbers that became fractions, since other labels are missing."""
-    if pd.api.types.is_float_dtype(column):
-        values = column.dropna()
-        if len(values) and (values % 1 == 0).all():
-            return column.astype("Int64")
-    return column
-
-
-def read_json(path: Path, labels: Collection[str], encoding: str) -> pd.DataFrame:
+def read_json(path: Path, encoding: str) -> pd.DataFrame:
     r"""An object a line, or a list of objects.
 
     Parameters
     ----------
     path : Path
         A ``.jsonl``, ``.ndjson`` or ``.json`` file.
-    labels : collection of str
-        Columns of labels.
     encoding : str
         Its encoding.
 
@@ -124,7 +113,7 @@ def read_json(path: Path, labels: Collection[str], encoding: str) -> pd.DataFram
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.jsonl"
     ...     _ = path.write_text('{"a": 1, "y": "01"}\n{"a": 2, "y": "02"}\n')
-    ...     read_json(path, ["y"], "utf-8").to_dict("list")
+    ...     read_json(path, "utf-8").to_dict("list")
     {'a': [1, 2], 'y': ['01', '02']}
     """
     records: list[object] = []
@@ -144,8 +133,6 @@ def read_json(path: Path, labels: Collection[str], encoding: str) -> pd.DataFram
         )
     frame = pd.DataFrame(records)
     frame.columns = frame.columns.map(str)
-    for name in set(labels) & set(frame.columns):
-        frame[name] = _whole(frame[name])
     return frame
 
 
@@ -174,27 +161,6 @@ def read_parquet(path: Path, labels: Collection[str]) -> pd.DataFrame:
     frame = pd.read_parquet(path)
     levels = [name for name in frame.index.names if name in labels]
     return frame.reset_index(level=levels) if levels else frame
-
-
-def read_feather(path: Path, labels: Collection[str]) -> pd.DataFrame:
-    """All columns of a Feather file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    labels : collection of str
-        Columns of labels.
-
-    Returns
-    -------
-    frame : DataFrame
-        Its columns.
-    """
-    frame = pd.read_feather(path)
-    for name in set(labels) & set(frame.columns):
-        frame[name] = _whole(frame[name])
-    return frame
 
 
 def read_npz(path: Path) -> pd.DataFrame:
