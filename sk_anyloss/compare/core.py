@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack, cast
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 import sk_anyloss
 from sk_anyloss.compare.comparison import Comparison
+from sk_anyloss.compare.errors import TableWarning, quote_some
 from sk_anyloss.compare.folds.outer import describe_folds, make_splits
 from sk_anyloss.compare.methods.own import OwnMethod
 from sk_anyloss.compare.metrics import (
@@ -27,7 +29,7 @@ from sk_anyloss.compare.results.scores import (
 from sk_anyloss.compare.run.execution import Progress, run_folds
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.compare.tables.build import make_table
-from sk_anyloss.compare.tables.labels import Label
+from sk_anyloss.compare.tables.labels import Label, Order
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric, metric_name
 
@@ -63,6 +65,7 @@ def compare(
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
+    order: Order | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare methods on samples and labels.
@@ -104,6 +107,11 @@ def compare(
     allow_missing_labels : bool, default=False
         Whether samples without a label are dropped even if they are more than 1 % of
         all samples.
+    order : sequence of labels or 'ascending', default=None
+        More than two classes in their order, which ``'kappa_linear'`` and
+        ``'kappa_quadratic'`` need: by default that of an ordered categorical, else
+        ascending. ``'ascending'`` also says of more than 20 distinct numbers that they
+        are classes.
     **options
         As for :func:`compare_tables`: ``folds``, ``repeats``, ``seed``, ``n_jobs``,
         ``output``, ``dask``, ``time_limit``, ``progress``, ``also`` and ``rope``.
@@ -126,7 +134,7 @@ def compare(
     table = make_table(
         X, y, positive, groups, name,
         time=time, weight=weight, drop=drop, keep=keep,
-        allow_missing_labels=allow_missing_labels,
+        allow_missing_labels=allow_missing_labels, order=order,
     )  # fmt: skip
     return compare_tables([table], metric, methods=methods, **options)
 
@@ -217,6 +225,7 @@ def compare_tables(
                     check_metric(one, table.classes)
         metric = metric_for_classes(metric, n_classes)
         also = [metric_for_classes(other, n_classes) for other in also]
+        _warn_of_order([metric, *also], tables)
     if len({table.name for table in tables}) < len(tables):
         raise ValueError("Two tables have the same name; give them different ones.")
     splits = {table.name: make_splits(table, folds, repeats, seed) for table in tables}
@@ -246,3 +255,17 @@ def compare_tables(
     found = Comparison(tables, done, names, metric, also, shown, rope)
     found.store = store
     return found
+
+
+def _warn_of_order(metrics: Sequence[str | Metric], tables: Sequence[Table]) -> None:
+    """Warn of words in alphabetical order where a metric needs the order of classes."""
+    names = {"kappa_linear", "kappa_quadratic"} & {metric_name(one) for one in metrics}
+    for table in tables:
+        are_words = all(isinstance(label, str) for label in table.classes)
+        if names and are_words and table.n_classes > 2 and not table.is_ordered:
+            warnings.warn(
+                f"{min(names)} takes the classes {quote_some(table.classes)}, in this "
+                "order; give another one with --order (order=[...]).",
+                TableWarning,
+                stacklevel=3,
+            )

@@ -164,8 +164,6 @@ def test_classes_with_fewer_samples_than_folds_are_named(sizes, folds, message):
 def test_continuous_targets_are_refused_and_whole_numbers_are_in_their_order():
     with pytest.raises(TableError, match="continuous: 150 distinct numbers"):
         compare(X, X[:, 0])
-    with pytest.raises(TableError, match="a quantity, turn it into a few classes"):
-        compare(X, np.arange(150) // 4)
     assert list(make_table(X, CODES + 9).classes) == [9, 10, 11]
     with pytest.raises(TableError, match="same text: 1, '1'"):
         make_table(X, np.array([1, "1", "b"], dtype=object)[CODES])
@@ -278,7 +276,7 @@ def test_of_many_classes_the_most_frequent_ones_are_shown(tmp_path):
     features = np.random.default_rng(0).normal(size=(len(labels), 3)) + labels[:, None]
     register_method("dummy", lambda metric, seed: DummyClassifier())
     try:
-        found = compare(features, labels, methods=["dummy"], folds=3)
+        found = compare(features, labels, methods=["dummy"], folds=3, order="ascending")
         text = found.text()
         page = found.report(tmp_path).read_text(encoding="utf-8")
     finally:

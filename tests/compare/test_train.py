@@ -87,11 +87,20 @@ def test_numbers_with_gaps_and_several_classes(tmp_path, capsys):
     last = pq.read_table(folder / "b.parquet").append_column("new", pa.nulls(150))
     pq.write_table(last, folder / "b.parquet")
     words = ["train", str(tmp_path / "data"), "--target", "y", "--weight", "w"]
-    words += ["--hidden", "8", "--batch-size", "20", "--validation", "0.25"]
+    words += [
+        "--hidden",
+        "8",
+        "--order",
+        "2,1,0",
+        "--batch-size",
+        "20",
+        "--validation",
+        "0.25",
+    ]
     words += ["--save", str(tmp_path / "model"), *QUICK, "--epochs", "10"]
     assert main(words) == 0
     printed = capsys.readouterr().out
-    assert "400 samples (0 " in printed
+    assert "400 samples (2 " in printed
     assert printed.count("Column 'new' of") == 1
     assert "f1_macro of the held-out samples: 0." in printed
     predicted = load_model(tmp_path / "model").predict(frame)

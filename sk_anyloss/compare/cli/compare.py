@@ -231,7 +231,7 @@ def _read_tables(options: argparse.Namespace) -> list[Table]:
                 time=options.time, weight=options.weight,
                 drop=options.drop, keep=options.keep,
                 allow_missing_labels=options.allow_missing_labels,
-                encoding=options.encoding,
+                encoding=options.encoding, order=options.order,
             )
             for source in options.data
         ]  # fmt: skip

@@ -140,6 +140,11 @@ def _add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--positive",
         help="label of the positive class, against all others (the rarer of two)",
     )
+    add(
+        "--order", metavar="low,medium,high",
+        help="more than two classes in their order, which kappa_quadratic needs; "
+        "ascending: the numbers of the target are classes",
+    )  # fmt: skip
     add("--groups", help="a column with the group of each sample; groups stay together")
     add(
         "--time",

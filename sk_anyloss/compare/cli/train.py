@@ -43,6 +43,11 @@ def add_train_command(commands: argparse._SubParsersAction) -> None:
     add("--metric", help="the metric to train for (f1)")
     add("--cost", metavar="fp=1,fn=20", help="costs to train for, instead of a metric")
     add("--positive", help="label of the positive class, against all others")
+    add(
+        "--order",
+        metavar="low,medium,high",
+        help="more than two classes in their order",
+    )
     add("--weight", help="a column of sample weights")
     add(
         "--drop", metavar="COLUMN", action="append", default=[],
@@ -93,6 +98,7 @@ def run_train(options: argparse.Namespace) -> None:
             positive=options.positive,
             weight=options.weight,
             drop=columns_to_drop(options.drop, pd.Index([])),
+            order=options.order,
             validation_fraction=options.validation,
             window=options.window * 2**20,
             hidden=hidden,

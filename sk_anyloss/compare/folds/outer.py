@@ -100,9 +100,6 @@ def _check_class_sizes(table: Table, folds: int) -> None:
     remedy = "merge these classes with others or leave their samples out"
     if smallest >= 2:
         remedy = f"use --folds {smallest} or fewer, or {remedy}"
-    numbers = (int, float, np.number)
-    if len(small) > 20 and all(isinstance(c, numbers) for c in table.classes):
-        remedy += "; if the target is a quantity, turn it into a few classes first"
     raise TableError(f"{need} has fewer of {shown}{more}; {remedy}.")
 
 

@@ -22,7 +22,7 @@ from sk_anyloss.compare.metrics import (
 )
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
 from sk_anyloss.compare.run.files import write
-from sk_anyloss.compare.tables.labels import Label, as_labels, encode_labels
+from sk_anyloss.compare.tables.labels import Label, Order, as_labels, encode_labels
 from sk_anyloss.estimators.classifier import AnyLossClassifier
 from sk_anyloss.estimators.preparation import hold_out
 from sk_anyloss.metrics import metric_name, metric_score
@@ -125,6 +125,7 @@ def train_parquet(
     positive: Label | None = None,
     weight: str | None = None,
     drop: Sequence[str] = (),
+    order: Order | None = None,
     validation_fraction: float = 0.1,
     window: int = 2**27,
     **params: Any,
@@ -148,6 +149,8 @@ def train_parquet(
         Column of the sample weights.
     drop : sequence of str, default=()
         Columns that are not features.
+    order : sequence of labels or 'ascending', default=None
+        As for :func:`~sk_anyloss.compare.compare`.
     validation_fraction : float, default=0.1
         Fraction of the samples that is held out for early stopping, and as much again
         for the score; 0 for neither.
@@ -172,7 +175,7 @@ def train_parquet(
         )
     raw = _open(paths, target, weight, drop, window)
     notes: list[str] = []
-    codes, classes, counts = _encode(raw.labels(), positive, notes)
+    codes, classes, counts = _encode(raw.labels(), positive, notes, order)
     check_metric(metric, classes)
     numeric = all(is_numeric(raw.files.types[name]) for name in raw.columns)
     frame = raw.sample(SAMPLE)
@@ -228,7 +231,7 @@ def _open(
 
 
 def _encode(
-    labels: np.ndarray, positive: Label | None, notes: list[str]
+    labels: np.ndarray, positive: Label | None, notes: list[str], order: Order | None
 ) -> tuple[np.ndarray, list[Label], dict[Label, int]]:
     """Labels as positions of their classes, from one look at each distinct label."""
     places, found = pd.factorize(labels)
@@ -237,7 +240,7 @@ def _encode(
         positive = distinct[int(sizes[1] <= sizes[0])]
         label = quote_some([positive])
         notes.append(f"The rarer label, {label}, is taken as the positive class.")
-    of_distinct, classes = encode_labels(distinct, positive, notes)
+    of_distinct, classes = encode_labels(distinct, positive, notes, order)
     totals = np.bincount(of_distinct, sizes).astype(int).tolist()
     return of_distinct[places], classes, dict(zip(classes, totals, strict=True))
 

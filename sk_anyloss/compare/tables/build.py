@@ -14,9 +14,11 @@ from sk_anyloss.compare.tables.columns import check_columns, convert_columns
 from sk_anyloss.compare.tables.indicator import as_indicator
 from sk_anyloss.compare.tables.labels import (
     Label,
+    Order,
     as_labels,
     encode_labels,
     find_missing_labels,
+    order_of,
 )
 from sk_anyloss.compare.tables.reading.delimited import free_memory
 from sk_anyloss.compare.tables.selection import (
@@ -46,6 +48,7 @@ def make_table(
     keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
     separator: str | None = None,
+    order: Order | None = None,
 ) -> Table:
     """Check features and labels, and drop features without information and IDs.
 
@@ -76,6 +79,10 @@ def make_table(
         all samples.
     separator : str, default=None
         Delimiter of the CSV file that X was read from.
+    order : sequence of labels or 'ascending', default=None
+        More than two classes in their order, which kappa with weights needs: by default
+        that of ordered categories, else ascending. ``'ascending'`` says of more than 20
+        distinct numbers that they are classes.
 
     Returns
     -------
@@ -94,9 +101,11 @@ def make_table(
     notes: list[str] = []
     frame = _to_frame(X, notes)
     _check_same_order(X, y, "y")
+    if hasattr(y, "to_pandas"):
+        y = y.to_pandas()
     indicator = as_indicator(y)
     if indicator is not None:
-        _check_options_of_labels(positive, groups, time, weight)
+        _check_options_of_labels(positive, groups, time, weight, order)
     # A sample that lacks a value for one of several labels has no target.
     labels = as_labels(y if indicator is None else indicator.sum(axis=1, skipna=False))
     if len(labels) != len(frame):
@@ -130,15 +139,18 @@ def make_table(
         weights = None if weights is None else weights[~missing]
     ranks = None
     if times is not None:
-        order, ranks, note = sort_by_time(times)
-        frame = frame.iloc[order].reset_index(drop=True)
-        labels = labels.iloc[order].reset_index(drop=True)
-        weights = None if weights is None else weights[order]
+        rows, ranks, note = sort_by_time(times)
+        frame = frame.iloc[rows].reset_index(drop=True)
+        labels = labels.iloc[rows].reset_index(drop=True)
+        weights = None if weights is None else weights[rows]
         notes.append(note)
     notes += weight_notes
     classes: Sequence[Label]
+    stated = order_of(y) if order is None and positive is None else order
+    if stated is not None and not isinstance(stated, str):
+        stated = list(stated)
     if indicator is None:
-        target, classes = encode_labels(labels, positive, notes)
+        target, classes = encode_labels(labels, positive, notes, stated)
     else:
         target, classes = indicator.to_numpy(int), list(indicator.columns)
     check_kept(keep, drop, frame.columns)
@@ -164,6 +176,7 @@ def make_table(
         left_out,
         int(missing.sum()),
         weights,
+        is_ordered=stated not in (None, "ascending"),
     )
 
 
@@ -176,8 +189,8 @@ def _check_options_of_labels(positive: object, *others: object) -> None:
         )
     if any(other is not None for other in others):
         raise TableError(
-            "Several labels are not compared with --groups, --time or --weight; "
-            "compare each label by itself with them."
+            "Several labels are not compared with --groups, --time, --weight or "
+            "--order; compare each label by itself with them."
         )
 
 

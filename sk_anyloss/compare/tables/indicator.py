@@ -37,8 +37,6 @@ def as_indicator(y: ArrayLike) -> pd.DataFrame | None:
     ...
     sk_anyloss.compare.errors.TableError: A target of several columns holds 1 where...
     """
-    if hasattr(y, "to_pandas"):
-        y = y.to_pandas()
     if isinstance(y, pd.DataFrame):
         frame = y
     else:

@@ -17,18 +17,24 @@ from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS
 __all__ = [
     "MAX_CLASSES",
     "Label",
+    "Order",
     "as_labels",
     "encode_labels",
     "find_missing_labels",
     "match_label",
+    "order_of",
 ]
 
 #: A label of a class: text, a number, a truth value.
 Label: TypeAlias = Hashable
+#: All classes in their order, also as text with commas; ``'ascending'`` for the order
+#: that they have without one.
+Order: TypeAlias = "Sequence[Label] | str"
 #: Proportion of missing labels above which they must be allowed.
 MAX_MISSING = 0.01
-#: A target of more distinct numbers than this, some of them not whole, is continuous.
-MAX_FRACTIONS = 20
+#: A target of more distinct numbers than this is continuous, unless they are said to be
+#: classes.
+MAX_NUMBERS = 20
 #: The largest number of classes: a fold stores a matrix of as many rows and columns.
 MAX_CLASSES = 500
 
@@ -128,8 +134,41 @@ def find_missing_labels(labels: pd.Series, allow: bool, notes: list[str]) -> np.
     return missing
 
 
+def order_of(y: ArrayLike) -> Order | None:
+    """The order of the categories of a target that says what its classes are.
+
+    Parameters
+    ----------
+    y : array-like
+        The labels.
+
+    Returns
+    -------
+    order : sequence of labels, 'ascending' or None
+        ``'ascending'`` for categories without an order; None if there are none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_anyloss.compare.tables.labels import order_of
+    >>> order_of(pd.Categorical(["b", "a", "c"], ["b", "d", "c", "a"], ordered=True))
+    ['b', 'c', 'a']
+    """
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    dtype = getattr(y, "dtype", None)
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return None
+    present = set(pd.Series(y).dropna().unique())
+    in_order = [label for label in dtype.categories if label in present]
+    return in_order if dtype.ordered and len(in_order) > 2 else "ascending"
+
+
 def encode_labels(
-    labels: pd.Series, positive: Label | None, notes: list[str]
+    labels: pd.Series,
+    positive: Label | None,
+    notes: list[str],
+    order: Order | None = None,
 ) -> tuple[np.ndarray, list[Label]]:
     """Encode the classes as 0, 1, ..., C - 1.
 
@@ -142,6 +181,8 @@ def encode_labels(
         and for no positive class among more than two.
     notes : list of str
         Notes on the table; new ones are appended.
+    order : sequence of labels, 'ascending' or None
+        The order of more than two classes; it says that numbers are classes.
 
     Returns
     -------
@@ -149,7 +190,7 @@ def encode_labels(
         The place of each label in the classes.
     classes : list of labels
         The negative class, ``'others'`` for several ones, and the positive class; or
-        more than two classes, in ascending order.
+        more than two classes, in the given order or in ascending order.
 
     Examples
     --------
@@ -172,11 +213,20 @@ def encode_labels(
         raise TableError(
             f"The target has one class only, {counts.index[0]!r}; it needs two."
         )
+    is_listed = order not in (None, "ascending")
+    if is_listed and (positive is not None or len(counts) == 2):
+        raise TableError(
+            f"The order {order!r} is for more than two classes; leave --order (order=) "
+            "out, and name the positive class with --positive (positive=)."
+        )
     if positive is not None:
         positive = match_label(positive, list(counts.index))
     if positive is None and len(counts) > 2:
-        _check_many_classes(labels, counts)
+        _check_many_classes(labels, counts, is_stated=order is not None)
         classes = _in_order(list(counts.index))
+        if is_listed:
+            classes = _as_ordered(classes, order)
+            notes.append(f"The classes are ordered: {quote_some(classes)}.")
         codes = {label: code for code, label in enumerate(classes)}
         return np.array([codes[label] for label in labels]), classes
     if positive is None:
@@ -198,18 +248,20 @@ def encode_labels(
     return (labels == positive).to_numpy().astype(int), [negative, positive]
 
 
-def _check_many_classes(labels: pd.Series, counts: pd.Series) -> None:
+def _check_many_classes(labels: pd.Series, counts: pd.Series, is_stated: bool) -> None:
     """Refuse a continuous target, and more classes than can be compared."""
-    numbers = pd.to_numeric(labels, errors="coerce")
-    is_numeric = bool(numbers.notna().all())
-    many = len(counts) > MAX_FRACTIONS
-    if is_numeric and (
-        len(counts) > MAX_CLASSES or (many and (numbers % 1 != 0).any())
-    ):
+    is_numeric = pd.api.types.infer_dtype(labels) in NUMERIC_OBJECTS
+    if is_numeric and len(counts) > (MAX_CLASSES if is_stated else MAX_NUMBERS):
+        way_out = (
+            ""
+            if len(counts) > MAX_CLASSES
+            else "; if they are classes, say so with --order ascending "
+            "(order='ascending')"
+        )
         raise TableError(
             f"The target is continuous: {len(counts)} distinct numbers from "
-            f"{numbers.min():g} to {numbers.max():g}; turn it into classes first, such "
-            "as low, medium and high."
+            f"{min(counts.index):g} to {max(counts.index):g}; turn it into classes "
+            f"first, such as low, medium and high{way_out}."
         )
     if len(counts) > MAX_CLASSES:
         raise TableError(
@@ -232,6 +284,18 @@ def _in_order(labels: list[Label]) -> list[Label]:
         return sorted(labels)  # type: ignore[type-var]
     except TypeError:
         return sorted(labels, key=str)
+
+
+def _as_ordered(labels: list[Label], order: Order | None) -> list[Label]:
+    """The labels in a given order, which has each of them once."""
+    names = order.split(",") if isinstance(order, str) else list(order or ())
+    found = [match_label(name, labels, "label of the order") for name in names]
+    if len(found) != len(labels) or set(found) != set(labels):
+        raise TableError(
+            f"The order names {quote_some(found)} of {quote_some(labels)}; name each "
+            "class once, as in --order low,medium,high (order=['low', ...])."
+        )
+    return found
 
 
 def match_label(
@@ -280,8 +344,7 @@ def match_label(
         if found:
             return found[0]
     raise TableError(
-        f"The {what} {wanted!r} is not in the target; there are "
-        f"{quote_some(labels)}."
+        f"The {what} {wanted!r} is not in the target; there are {quote_some(labels)}."
     )
 
 

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer
 
 from sk_anyloss.compare.errors import TableError, missing_column, quote_some
 from sk_anyloss.compare.tables.build import make_table
+from sk_anyloss.compare.tables.labels import Order
 from sk_anyloss.compare.tables.reading.files import one_line, read_file
 from sk_anyloss.compare.tables.selection import columns_to_drop, drop_columns
 from sk_anyloss.compare.tables.table import Table, as_frame
@@ -28,6 +29,7 @@ class _Options(TypedDict):
     drop: Sequence[str] | str
     keep: Sequence[str] | str
     allow_missing_labels: bool
+    order: Order | None
 
 
 def built_in(seed: int = 0, drop: Sequence[str] | str = ()) -> Table:
@@ -75,6 +77,7 @@ def read_table(
     keep: Sequence[str] | str = (),
     allow_missing_labels: bool = False,
     encoding: str | None = None,
+    order: Order | None = None,
 ) -> Table:
     r"""Read a table from a file or from OpenML.
 
@@ -105,6 +108,9 @@ def read_table(
         all samples.
     encoding : str, default=None
         Encoding of a text file; guessed by default, with a note unless it is UTF-8.
+    order : str or sequence of labels, default=None
+        More than two classes in their order, such as ``'low,medium,high'``, or
+        ``'ascending'``; as for :func:`make_table`.
 
     Returns
     -------
@@ -129,6 +135,7 @@ def read_table(
         "drop": drop,
         "keep": keep,
         "allow_missing_labels": allow_missing_labels,
+        "order": order,
     }
     if text.startswith("openml:"):
         X, y, name = _fetch_openml(text.removeprefix("openml:"), target)

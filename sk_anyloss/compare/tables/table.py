@@ -54,6 +54,8 @@ class Table:
     source, target : str
         Path of the file, or ``openml:...``, and name of the column of the labels, where
         they are known.
+    is_ordered : bool
+        Whether an order of the classes was given.
     findings : dict of int to list of Finding
         Results of the checks that were made, by the number of folds.
     """
@@ -70,6 +72,7 @@ class Table:
     weight: np.ndarray | None = None
     source: str = ""
     target: str = ""
+    is_ordered: bool = False
     findings: dict[int, list[Finding]] = field(
         default_factory=dict, repr=False, compare=False
     )
