@@ -1,6 +1,7 @@
 """Output folders that are damaged, crowded, full or gone."""
 
 import errno
+import json
 import os
 import re
 
@@ -50,6 +51,16 @@ def put_a_pickle_in(path):
     np.savez(path, **{**parts, "scores": np.array([Unpickled()], dtype=object)})
 
 
+def write_words_for(name):
+    def damage(path):
+        with np.load(path) as file:
+            parts = dict(file)
+        facts = {**json.loads(str(parts["facts"])), name: "soon"}
+        np.savez(path, **{**parts, "facts": json.dumps(facts)})
+
+    return damage
+
+
 class Unpickled:
     """Leaves a trace if it is ever loaded."""
 
@@ -76,6 +87,8 @@ def same(one, other):
         shorten_the_scores,
         put_another_fold_in,
         put_a_pickle_in,
+        write_words_for("seconds"),
+        write_words_for("train_counts"),
     ],
 )
 def test_a_damaged_fold_counts_as_not_done_and_is_named(tmp_path, damage):

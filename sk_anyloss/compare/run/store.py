@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -286,6 +287,9 @@ def _check_fold(
     of_classes = n_counts == n_scores**2 >= 4 and sum(found.counts) == n
     of_labels = n_counts == 4 * n_scores and sum(found.counts) == n * n_scores
     of_labels = of_labels and found.scores.ndim == 2
+    numbers = [found.seconds, *found.train_counts, *found.weights]
+    if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers):
+        raise _InvalidFoldError("its seconds or counts are not all numbers")
     shapes = found.rows.ndim == 1 and found.scores.shape in ((n,), (n, n_scores))
     counts = (of_classes or of_labels) and len(found.weights) in (0, n_counts)
     if not (dtypes and shapes and counts and min(found.counts) >= 0):
