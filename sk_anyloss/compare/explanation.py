@@ -23,6 +23,7 @@ from sk_anyloss.compare.methods.registry import get_method
 from sk_anyloss.compare.metrics import AnyMetric, count_decisions, score_counts
 from sk_anyloss.compare.report.text import has_constraint
 from sk_anyloss.compare.run.models import make_tuned_model
+from sk_anyloss.compare.run.stopping import end_with_parent
 from sk_anyloss.compare.tables.table import (
     Features,
     Table,
@@ -253,6 +254,7 @@ def _explain_fold(
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, list[dict[str, float]]]:
     """Falls of the metric by column, and a row for each number of samples."""
+    end_with_parent()
     X = X if needs_encoder(X) else to_numbers(X)
     samples = X.iloc if isinstance(X, pd.DataFrame) else X
 

@@ -131,6 +131,24 @@ def test_a_terminated_run_leaves_no_process_and_keeps_its_folds(
     assert parts(tmp_path) == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Other systems have no SIGKILL.")
+def test_the_workers_of_a_killed_run_end(words, tmp_path):
+    psutil = pytest.importorskip("psutil")
+    words[words.index("logistic_balanced")] = "slow"
+    words[words.index("--jobs") + 1] = 2
+    process = start(tmp_path, [*words, "--folds", 8], SLOW)
+    wait_until(lambda: len(fold_files(tmp_path / "out")) >= 2, process)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 2
+    process.kill()
+    process.wait(60)
+    process.stderr.close()
+    left = psutil.wait_procs(children, timeout=20)[1]
+    for child in left:
+        child.kill()
+    assert left == []
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Other systems have no SIGINT.")
 def test_an_interrupted_fit_is_no_finished_fold(words, tmp_path):
     words[words.index("logistic_balanced")] = "endless"

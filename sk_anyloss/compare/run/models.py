@@ -19,6 +19,7 @@ from sk_anyloss.compare.folds.tuning import (
 from sk_anyloss.compare.methods.labels import build_method
 from sk_anyloss.compare.metrics import count_decisions, encode_metric
 from sk_anyloss.compare.run.encoded import encode_fold, make_preprocessor
+from sk_anyloss.compare.run.stopping import end_with_parent
 from sk_anyloss.compare.run.store import Fold
 from sk_anyloss.compare.tables.table import Features, Table, needs_encoder, to_numbers
 from sk_anyloss.metrics import Metric
@@ -162,6 +163,7 @@ def fit_fold(
     fold : Fold
         The predictions; a failure is recorded in it, not raised.
     """
+    end_with_parent()
     n_classes = 0 if y.ndim == 2 else int(y.max()) + 1
 
     def count(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import current_process, parent_process
 from types import FrameType
 from typing import Any
 
-__all__ = ["Stopped", "stopped_by"]
+__all__ = ["Stopped", "end_with_parent", "stopped_by"]
 
 
 class Stopped(BaseException):
@@ -98,3 +102,22 @@ def _signal_main_thread(number: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
         signal.raise_signal(number)
+
+
+@functools.cache
+def end_with_parent() -> None:
+    """Let this worker of joblib end within a second when its parent was killed.
+
+    It would finish its fit and wait five minutes for another one. On Windows, where a
+    process keeps the number of its parent, it still does.
+    """
+    parent = parent_process()
+    if parent is None or not current_process().name.startswith("LokyProcess"):
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent.pid:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
