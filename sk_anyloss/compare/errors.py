@@ -16,6 +16,7 @@ __all__ = [
     "as_argument",
     "missing_column",
     "quote_some",
+    "unusable_column",
 ]
 
 #: Longest quotation of a value in a message, in characters.
@@ -107,4 +108,19 @@ def missing_column(name: object, columns: Iterable[object], where: str) -> Table
     hint = f" (did you mean {known[similar[0]]!r}?)" if similar else ""
     return TableError(
         f"There is no column {name!r} {where}{hint}; there are {quote_some(columns)}."
+    )
+
+
+def unusable_column(name: str, held: str) -> TableError:
+    """The error for a column that is neither numbers, text, categories nor dates.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.errors import unusable_column
+    >>> print(unusable_column("tags", "values of type list"))
+    The column 'tags' holds values of type list, which no method can learn from; ...
+    """
+    return TableError(
+        f"The column {name!r} holds {held}, which no method can learn from; convert it "
+        f"to numbers or text, or leave it out with --drop {name} (drop=[{name!r}])."
     )

@@ -13,7 +13,12 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from sk_anyloss.compare.errors import TableError, missing_column, quote_some
+from sk_anyloss.compare.errors import (
+    TableError,
+    missing_column,
+    quote_some,
+    unusable_column,
+)
 from sk_anyloss.compare.metrics import (
     AnyMetric,
     check_metric,
@@ -31,7 +36,7 @@ from sk_anyloss.plain import to_plain
 from sk_anyloss.training.callbacks import EarlyStopping
 from sk_anyloss.training.data.dataset import Subset
 from sk_anyloss.training.data.parquet import ParquetSource
-from sk_anyloss.training.data.row_groups.files import is_numeric
+from sk_anyloss.training.data.row_groups.files import is_nested, is_numeric
 from sk_anyloss.training.schedules import CosineDecay
 
 __all__ = ["Preprocessor", "Trained", "train_parquet"]
@@ -227,6 +232,9 @@ def _open(
     kept = [name for name in data.columns if name not in drop]
     if not kept:
         raise TableError("No column is left to learn from; drop fewer of them.")
+    for name in (target, *kept):
+        if is_nested(kind := data.files.types[name]):
+            raise unusable_column(name, f"values of the type {kind}")
     return ParquetSource(paths, target, kept, weight, window=window)
 
 

@@ -8,7 +8,7 @@ from typing import SupportsFloat
 import numpy as np
 import pandas as pd
 
-from sk_anyloss.compare.errors import TableError, quote_some
+from sk_anyloss.compare.errors import quote_some, unusable_column
 
 __all__ = ["check_columns", "convert_columns"]
 
@@ -108,11 +108,7 @@ def check_columns(frame: pd.DataFrame) -> None:
         elif pd.api.types.is_object_dtype(column):
             kind = _unsupported(column)
         if kind:
-            raise TableError(
-                f"The column {name!r} holds {kind}, which no method can learn from; "
-                f"convert it to numbers or text, or leave it out with --drop {name} "
-                f"(drop=[{name!r}])."
-            )
+            raise unusable_column(name, kind)
 
 
 def _unsupported(column: pd.Series) -> str:

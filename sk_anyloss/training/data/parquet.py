@@ -38,8 +38,8 @@ class ParquetSource(Source):
     Parameters
     ----------
     paths : str, path, sequence of these, pyarrow.dataset.Dataset or Dask DataFrame
-        Files, or folders with files that end in ``.parquet``; partitions of a Dask
-        DataFrame are read like row groups.
+        Files, or folders with files that end in ``.parquet``, without those that begin
+        with ``.`` or ``_``; partitions of a Dask DataFrame are read like row groups.
     target : str or sequence of str, default=None
         Column of the classes, or columns of several labels, 0 or 1.
     columns : sequence of str, default=None

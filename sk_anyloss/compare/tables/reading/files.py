@@ -15,6 +15,7 @@ from sk_anyloss.compare.tables.reading.delimited import read_delimited
 from sk_anyloss.compare.tables.reading.encoding import find_encoding
 from sk_anyloss.compare.tables.reading.formats import (
     read_excel,
+    read_feather,
     read_json,
     read_npz,
     read_parquet,
@@ -124,6 +125,11 @@ def read_file(
     text, kind = str(path), path.suffix.lower()
     if path.is_dir():
         raise TableError(f"There is no file {text!r}: it is a directory.")
+    if path.exists() and not path.is_file():
+        raise TableError(
+            f"{text!r} is not a regular file, but a pipe or a device; store the table "
+            "in a file."
+        )
     if not path.is_file():
         raise TableError(f"There is no file {text!r}.")
     if kind == ".xls":
@@ -158,7 +164,7 @@ def _read(
         return Content(frame, None, notes)
     if kind == ".parquet":
         return Content(read_parquet(path, labels))
-    return Content(pd.read_feather(path) if kind == ".feather" else read_npz(path))
+    return Content(read_feather(path, labels) if kind == ".feather" else read_npz(path))
 
 
 def one_line(error: Exception) -> str:

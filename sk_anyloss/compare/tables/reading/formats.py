@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import is_zipfile
 
 import numpy as np
@@ -14,7 +15,10 @@ import pandas as pd
 from sk_anyloss.compare.errors import TableError, quote_some
 from sk_anyloss.compare.tables.reading.delimited import MISSING_WORDS, parse_labels
 
-__all__ = ["read_excel", "read_json", "read_npz", "read_parquet"]
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["read_excel", "read_feather", "read_json", "read_npz", "read_parquet"]
 
 
 def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -45,7 +49,7 @@ def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[
         if first.empty:
             raise TableError(f"The sheet {sheets[0]!r} of {str(path)!r} is empty.")
         names = first.iloc[0].dropna()
-        _check_names(names)
+        _check_names(names, path)
         # Truth values beside an empty cell would become numbers.
         kinds = {name: object for name in names if str(name) in labels}
         frame = pd.read_excel(book, keep_default_na=False, na_values=[""], dtype=kinds)
@@ -59,13 +63,14 @@ def read_excel(path: Path, labels: Collection[str]) -> tuple[pd.DataFrame, list[
     return _mask_words(frame, labels), notes
 
 
-def _check_names(names: pd.Series) -> None:
+def _check_names(names: pd.Series, path: Path) -> None:
     """Refuse duplicates, which pandas would rename."""
     names = names.map(str)
     duplicates = names[names.duplicated()].unique()
     if len(duplicates):
         raise TableError(
-            f"Column names come twice: {quote_some(duplicates)}; rename them."
+            f"Column names come twice: {quote_some(duplicates)} in {str(path)!r}; "
+            "rename them."
         )
 
 
@@ -158,9 +163,54 @@ def read_parquet(path: Path, labels: Collection[str]) -> pd.DataFrame:
     frame : DataFrame
         Its columns.
     """
-    frame = pd.read_parquet(path)
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        frame = _to_frame(file.read(), path, labels)
     levels = [name for name in frame.index.names if name in labels]
     return frame.reset_index(level=levels) if levels else frame
+
+
+def read_feather(path: Path, labels: Collection[str]) -> pd.DataFrame:
+    """All columns of a Feather file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    labels : collection of str
+        Columns of labels.
+
+    Returns
+    -------
+    frame : DataFrame
+        Its columns.
+    """
+    from pyarrow.feather import read_table
+
+    return _to_frame(read_table(path), path, labels)
+
+
+def _to_frame(
+    table: pyarrow.Table, path: Path, labels: Collection[str]
+) -> pd.DataFrame:
+    """A table as a DataFrame; text that is not UTF-8 stays bytes, but in labels."""
+    import pyarrow as pa
+
+    _check_names(pd.Series(table.column_names), path)
+    for i, field in enumerate(table.schema):
+        if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            continue
+        try:
+            table.column(i).validate(full=True)
+        except pa.ArrowInvalid as error:
+            if field.name in labels:
+                raise ValueError(
+                    f"its column {field.name!r} has text that is not UTF-8; store it "
+                    "as UTF-8."
+                ) from error
+            table = table.set_column(i, field.name, table.column(i).cast(pa.binary()))
+    return table.to_pandas()
 
 
 def read_npz(path: Path) -> pd.DataFrame:

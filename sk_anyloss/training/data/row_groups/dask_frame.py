@@ -65,4 +65,4 @@ class FramePartitions(RowGroups):
                     f"Partitions have different schemas: column {name!r} has the type "
                     f"{kind} in {self.groups[0]}, but {found} in {group}."
                 )
-        return self._as_settled(table)
+        return self._as_settled(table, group)

@@ -61,7 +61,7 @@ class DatasetGroups(RowGroups):
             table = part.subset(row_group_ids=[group.i]).to_table(
                 schema=self._schema, columns=list(columns)
             )
-        return self._as_settled(table)
+        return self._as_settled(table, group)
 
 
 def _fragments(dataset: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from sk_anyloss._names import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RowGroup", "RowGroups", "is_numeric", "named", "plain_type"]
+__all__ = ["RowGroup", "RowGroups", "is_nested", "is_numeric", "named", "plain_type"]
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
@@ -62,13 +62,19 @@ def is_numeric(kind: Any) -> bool:
     )
 
 
+def is_nested(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of lists, dicts and the like."""
+    return bool(_pyarrow()[0].types.is_nested(kind))
+
+
 class RowGroups:
     """The row groups of files that have one schema.
 
     Parameters
     ----------
     paths : str, path or sequence of these
-        Files, or folders with files that end in ``.parquet``.
+        Files, or folders with files that end in ``.parquet``; names in a folder that
+        begin with ``.`` or ``_`` are ignored.
     columns : sequence of str or None
         The features; None for all columns but the others, and but the index of a
         DataFrame of pandas.
@@ -110,7 +116,7 @@ class RowGroups:
     def _compare(self, schema: Any, path: str, first: str, has_chosen: bool) -> None:
         """Refuse a file with other types than the first one has."""
         for name, kind in self.types.items():
-            found = schema.field(name).type if name in schema.names else None
+            found = _type_of(schema, name, path) if name in schema.names else None
             if found is None or plain_type(found) != plain_type(kind):
                 has = "no such column" if found is None else f"the type {found}"
                 raise ValueError(
@@ -137,7 +143,10 @@ class RowGroups:
         self.columns = list(names if columns is None else columns)
         self.check_names([*self.columns, *others], of)
         for name in [*self.columns, *others]:
-            self.types[name] = schema.field(name).type
+            self.types[name] = _type_of(schema, name, of)
+        for name in self.columns:
+            if _pyarrow()[0].types.is_binary(self.types[name]):
+                self.types[name] = plain_type(self.types[name])
         if not self.columns:
             raise ValueError(f"{of} has no columns to learn from.")
 
@@ -156,14 +165,23 @@ class RowGroups:
             pq.ParquetFile(group.path, pre_buffer=False) as file,
         ):
             table = file.read_row_group(group.i, columns=list(columns))
-        return self._as_settled(table)
+        return self._as_settled(table, group)
 
-    def _as_settled(self, table: Any) -> Any:
-        """A table whose columns have the types of all files."""
+    def _as_settled(self, table: Any, group: RowGroup) -> Any:
+        """A table with valid text, whose columns have the types of all files."""
+        pa, _ = _pyarrow()
         for i, field in enumerate(table.schema):
             kind = self.types.get(field.name, field.type)
-            if field.type != kind:
-                table = table.set_column(i, field.name, table.column(i).cast(kind))
+            try:
+                if field.type != kind:
+                    table = table.set_column(i, field.name, table.column(i).cast(kind))
+                if not is_numeric(kind):
+                    table.column(i).validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"Column {field.name!r} has text that is not UTF-8 in {group}; "
+                    "store it as UTF-8, or leave the column out (drop it)."
+                ) from error
         return table
 
     def frame(self, group: RowGroup) -> pd.DataFrame:
@@ -211,6 +229,13 @@ class RowGroups:
         return pd.concat(parts, ignore_index=True)
 
 
+def _type_of(schema: Any, name: str, of: str) -> Any:
+    """The type of a column, which may be there once."""
+    if len(schema.get_all_field_indices(name)) > 1:
+        raise ValueError(f"Column names of {of} come twice: {name!r}; rename them.")
+    return schema.field(name).type
+
+
 def _index(schema: Any) -> list[str]:
     """Columns that are the index of the DataFrame that was written."""
     names = (schema.pandas_metadata or {}).get("index_columns", [])
@@ -218,7 +243,7 @@ def _index(schema: Any) -> list[str]:
 
 
 def plain_type(kind: Any) -> Any:
-    """The type of the same values without categories or long offsets.
+    """The type of the same values without categories or long offsets, bytes as text.
 
     Examples
     --------
@@ -230,7 +255,8 @@ def plain_type(kind: Any) -> Any:
     pa, _ = _pyarrow()
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
-    return pa.string() if pa.types.is_large_string(kind) else kind
+    is_text = pa.types.is_large_string(kind) or pa.types.is_binary(kind)
+    return pa.string() if is_text else kind
 
 
 def _values(column: Any) -> np.ndarray:
@@ -258,16 +284,31 @@ def _files(paths: Any) -> list[str]:
     found: list[str] = []
     for path in map(Path, given):
         if path.is_dir():
-            inside = sorted(path.rglob("*.parquet"))
+            # As pyarrow does, it ignores what other programs hide or have not finished.
+            inside = [
+                str(file)
+                for file in sorted(path.rglob("*.parquet"))
+                if not file.is_dir()
+                and not any(
+                    part.startswith((".", "_")) for part in file.relative_to(path).parts
+                )
+            ]
             if not inside:
                 raise FileNotFoundError(
-                    f"The folder {path} has no files that end in .parquet."
+                    f"The folder {path} has no files that end in .parquet, other than "
+                    "those whose names begin with '.' or '_'."
                 )
-            found += [str(file) for file in inside]
+            found += inside
         elif path.exists():
             found.append(str(path))
         else:
             raise FileNotFoundError(f"There is no file or folder {path}.")
+    for name in found:
+        if not Path(name).is_file():
+            raise ValueError(
+                f"{name} is not a regular file, but a pipe, a device or a broken link; "
+                "store the samples in a file."
+            )
     return found
 
 
