@@ -172,7 +172,7 @@ def test_a_training_that_cannot_be_is_one_sentence(shop, changed, message, capsy
 def test_files_that_are_not_there_are_one_sentence(tmp_path, capsys):
     words = ["train", str(tmp_path), "--target", "y", "--save", str(tmp_path / "m")]
     assert main(words) == 2
-    assert "files that end in .parquet; nothing was" in capsys.readouterr().err
+    assert "that end in .parquet; nothing was" in capsys.readouterr().err
 
 
 def test_an_interrupted_training_is_stored_and_says_so(

@@ -66,7 +66,7 @@ def test_new_data_without_a_sample(stored, command, tmp_path):
     assert command("predict", model, new).says("new.csv")
 
 
-@pytest.mark.parametrize("labels", [("007", "010"), ("1", "0"), ("true", "false")])
+@pytest.mark.parametrize("labels", [("007", "010"), ("1", "0"), ("True", "False")])
 def test_labels_come_back_as_they_were_written(labels, command, tmp_path):
     frame, y = samples()
     y = np.where(y == "yes", *labels)

@@ -295,8 +295,8 @@ def _files(paths: Any) -> list[str]:
             ]
             if not inside:
                 raise FileNotFoundError(
-                    f"The folder {path} has no files that end in .parquet, other than "
-                    "those whose names begin with '.' or '_'."
+                    f"The folder {path} has no files (names that begin with '.' or "
+                    "'_' are ignored) that end in .parquet."
                 )
             found += inside
         elif path.exists():
