@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LOSSES = (DOCS / "losses.md").read_text(encoding="utf-8")
 STUDY = (DOCS / "study.md").read_text(encoding="utf-8")
-#: Pages whose code is of one process, one computer and no other files.
+#: Pages whose code, but that marked ``py``, runs in one process without other files.
 SELF_CONTAINED = [
     ROOT / "README.md",
     *(
@@ -32,6 +32,7 @@ SELF_CONTAINED = [
             "classes",
             "compare",
             "networks",
+            "scale",
             "search",
         )
     ),
@@ -47,7 +48,8 @@ def code_of(page):
 @pytest.mark.parametrize(
     "page", [page for page in SELF_CONTAINED if code_of(page)], ids=lambda p: p.stem
 )
-def test_code_of_the_documents_runs(page):
+def test_code_of_the_documents_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {}
     for number, block in enumerate(code_of(page)):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
