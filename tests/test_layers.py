@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "sk_anyloss"
 LAYERS = (
     "_cache",
     "_compat",
+    "_files",
     "_names",
     "metrics",
     "losses",

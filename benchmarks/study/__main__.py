@@ -37,7 +37,6 @@ from benchmarks.study.data import Source
 from benchmarks.study.scores import TABLE_METRICS
 from benchmarks.study.tables import aggregate, amplifier, imbalanced, many
 from benchmarks.study.tables.aggregate import Scores
-from sk_anyloss.compare.run.files import write
 
 PARTS: dict[str, ModuleType] = {
     "published": published, "nested": nested, "L": steepness, "learning": learning,
@@ -236,7 +235,7 @@ def replace_tables(page: Path, tables: dict[str, str]) -> None:
         if begin in text and end in text:
             before, rest = text.split(begin, 1)
             text = f"{before}{begin}{table}\n{end}{rest.split(end, 1)[1]}"
-    write(page, text.encode())
+    page.write_bytes(text.encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -249,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(text)
     folder = options.output if options.page is None else options.page.parent
     options.output.mkdir(parents=True, exist_ok=True)
-    write(options.output / "tables.md", text.encode())
+    (options.output / "tables.md").write_bytes(text.encode())
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=110)
     if options.page is not None:

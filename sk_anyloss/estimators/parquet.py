@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sk_anyloss._files import check_replaceable, replacing
 from sk_anyloss.training.data.parquet import ParquetSource
 from sk_anyloss.training.data.row_groups.files import RowGroups
 from sk_anyloss.training.data.source import as_source
@@ -109,26 +110,16 @@ def write_tables(path: Path, tables: Iterable[Any]) -> Path:
     """
     import pyarrow.parquet as pq
 
-    unfinished = path.with_name(path.name + ".tmp")
-    writer: pq.ParquetWriter | None = None
-    try:
-        for table in tables:
-            if writer is None:
-                writer = pq.ParquetWriter(unfinished, table.schema)
+    tables = iter(tables)
+    first = next(tables)
+    with replacing(path) as partial, pq.ParquetWriter(partial, first.schema) as writer:
+        for table in chain([first], tables):
             writer.write_table(table)
-        if writer is not None:
-            writer.close()
-        os.replace(unfinished, path)
-    except BaseException:
-        if writer is not None:
-            writer.close()
-        unfinished.unlink(missing_ok=True)
-        raise
     return path
 
 
 def check_output(path: Path, files: RowGroups) -> None:
-    """Refuse an output that has no folder, or is one of the files that are read.
+    """Refuse an output that has no folder, or is a file that must not be replaced.
 
     Parameters
     ----------
@@ -142,13 +133,7 @@ def check_output(path: Path, files: RowGroups) -> None:
             f"The predictions cannot be written to {path}, since the folder does not "
             "exist; create it first."
         )
-    if path.exists():
-        for name in {group.path for group in files.groups}:
-            if Path(name).exists() and path.samefile(name):
-                raise ValueError(
-                    f"{path} is one of the files to predict, which the predictions "
-                    "would replace; name another file."
-                )
+    check_replaceable(path, {group.path for group in files.groups})
 
 
 def _columns(model: AnyLossClassifier, X: Any) -> dict[str, np.ndarray]:

@@ -222,7 +222,7 @@ def test_predictions_do_not_replace_what_they_are_made_of(shop, tmp_path, capsys
         before = output.read_bytes()
         words = ["predict", str(folder / "model"), str(read), "--output", str(output)]
         assert main(words) == 2
-        assert "which the predictions would replace" in capsys.readouterr().err
+        assert "is an input, which the output would replace" in capsys.readouterr().err
         assert output.read_bytes() == before
 
 

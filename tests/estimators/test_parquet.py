@@ -76,7 +76,7 @@ def test_files_that_are_read_are_not_overwritten(model, path, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(path)
     for output in (path, link):
-        with pytest.raises(ValueError, match="is one of the files to predict"):
+        with pytest.raises(ValueError, match="is an input"):
             predict_parquet(model, data, output)
     assert path.read_bytes() == before
     with pytest.raises(FileNotFoundError, match="folder does not exist; create it"):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sk_anyloss._files import check_replaceable
 from sk_anyloss.compare.checks import check_table
 from sk_anyloss.compare.cli.streams import replace_unencodable
 from sk_anyloss.compare.comparison import Comparison
@@ -22,6 +23,7 @@ from sk_anyloss.compare.methods.registry import (
     method_names,
 )
 from sk_anyloss.compare.metrics import parse_cost
+from sk_anyloss.compare.model_file.saved import check_model_path
 from sk_anyloss.compare.options import check_methods, check_options
 from sk_anyloss.compare.report.text import format_results, wrap_finding
 from sk_anyloss.compare.run.execution import Progress
@@ -35,6 +37,8 @@ __all__ = ["chosen_metric", "run_compare", "split_names"]
 
 #: Results of a table are written to a folder of its name in this one.
 RESULTS = Path("results")
+#: Files of a report, which are written after the fits.
+REPORT = ("report.html", "summary.json", "results.csv", "results.parquet")
 
 
 def run_compare(options: argparse.Namespace) -> None:
@@ -113,6 +117,11 @@ def _compare(options: argparse.Namespace) -> None:
     chosen = _method_to_save(options.save_method, names, n_classes)
     _describe(tables, options.folds)
     output = options.output or RESULTS / folder_name([t.name for t in tables])
+    for name in REPORT:
+        check_replaceable(output / name, options.data)
+    if options.save:
+        others = (".md", ".onnx") if options.onnx else (".md",)
+        check_model_path(output / options.save, others, options.data)
     found = compare_tables(
         tables,
         metric,

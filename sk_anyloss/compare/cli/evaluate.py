@@ -6,10 +6,12 @@ import argparse
 import warnings
 from collections.abc import Sequence
 
+from sk_anyloss._files import check_replaceable
 from sk_anyloss.compare.cli.compare import split_names
 from sk_anyloss.compare.errors import TableError, TableWarning, missing_column
 from sk_anyloss.compare.metrics import AnyMetric, parse_cost
 from sk_anyloss.compare.model_file.evaluation import Evaluation, evaluate_model
+from sk_anyloss.compare.model_file.loading import find_model
 from sk_anyloss.compare.parquet.evaluation import evaluate_folder
 from sk_anyloss.compare.report.summary import to_json
 from sk_anyloss.compare.run.files import write
@@ -30,17 +32,19 @@ def run_evaluate(options: argparse.Namespace) -> None:
     metrics: list[AnyMetric] = [*split_names(options.metric or "")]
     if options.cost is not None:
         metrics.insert(0, parse_cost(options.cost))
-    if options.data.is_dir():
-        found = evaluate_folder(options.model, options.data, options.target, metrics)
-    else:
-        found = _evaluate_table(options, metrics)
-    print(found)
     if options.output is not None:
         if not options.output.parent.is_dir():
             raise TableError(
                 f"--output {str(options.output)!r} is in a folder that does not exist; "
                 f"create {str(options.output.parent)!r} first."
             )
+        check_replaceable(options.output, [find_model(options.model), options.data])
+    if options.data.is_dir():
+        found = evaluate_folder(options.model, options.data, options.target, metrics)
+    else:
+        found = _evaluate_table(options, metrics)
+    print(found)
+    if options.output is not None:
         write(options.output, to_json(found.to_dict()))
 
 

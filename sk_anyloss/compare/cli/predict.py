@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from sk_anyloss._files import check_replaceable
 from sk_anyloss.compare.errors import TableError, missing_column
-from sk_anyloss.compare.model_file.loading import predict
+from sk_anyloss.compare.model_file.loading import find_model, predict
 from sk_anyloss.compare.parquet.predictions import predict_folder
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.reading.files import read_frame
@@ -29,7 +30,7 @@ def run_predict(options: argparse.Namespace) -> None:
     """
     output: Path | None = options.output
     if output is not None:
-        _check_output(output, options.data)
+        _check_output(output, [find_model(options.model), options.data])
     if options.data.is_dir() or (output is not None and output.suffix == ".parquet"):
         _predict_in_chunks(options)
         return
@@ -50,18 +51,7 @@ def run_predict(options: argparse.Namespace) -> None:
     if output is None:
         predicted.to_csv(sys.stdout, index=False)
         return
-    content = predicted.to_csv(index=False).encode()
-    try:
-        if output.is_file():
-            output = output.resolve()  # A symbolic link is kept.
-        elif output.exists():  # A pipe or a device.
-            output.write_bytes(content)
-            return
-        write(output, content)
-    except OSError as error:
-        raise TableError(
-            f"--output {str(output)!r} cannot be written: {error.strerror}."
-        ) from error
+    write(output, predicted.to_csv(index=False).encode())
     print(f"{len(predicted):,} samples labelled: {options.output}", file=sys.stderr)
 
 
@@ -82,13 +72,9 @@ def _predict_in_chunks(options: argparse.Namespace) -> None:
     print(f"{n:,} samples labelled: {options.output}", file=sys.stderr)
 
 
-def _check_output(path: Path, data: Path) -> None:
+def _check_output(path: Path, inputs: list[Path]) -> None:
     """Refuse an output that cannot be written, before any work is done."""
-    if path.is_file() and data.exists() and path.samefile(data):
-        raise TableError(
-            f"--output {str(path)!r} is the file to predict, which the predictions "
-            "would replace; name another file."
-        )
+    check_replaceable(path, inputs)
     if path.is_dir():
         raise TableError(
             f"--output {str(path)!r} is a folder; name a .csv file, in it for example."

@@ -15,7 +15,21 @@ from sk_anyloss.compare.run.categories import named_categories
 from sk_anyloss.compare.run.labelled import LabelledClassifier
 from sk_anyloss.compare.tables.table import Features, to_numbers
 
-__all__ = ["apply_model", "load", "load_model", "predict"]
+__all__ = ["apply_model", "find_model", "load", "load_model", "predict"]
+
+
+def find_model(path: str | Path) -> Path:
+    """The path of a model file, whose suffix may be left out.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.loading import find_model
+    >>> find_model("none").name
+    'none'
+    """
+    path = Path(path)
+    longer = path.with_name(path.name + ".skops")
+    return longer if longer.is_file() and not path.is_file() else path
 
 
 def load(path: str | Path) -> tuple[Facts, BaseEstimator]:
@@ -33,9 +47,7 @@ def load(path: str | Path) -> tuple[Facts, BaseEstimator]:
     model : Pipeline
         The fitted model.
     """
-    path = Path(path)
-    if not path.is_file() and path.with_name(path.name + ".skops").is_file():
-        path = path.with_name(path.name + ".skops")
+    path = find_model(path)
     if not path.is_file():
         raise TableError(f"There is no model {str(path)!r}.")
     try:

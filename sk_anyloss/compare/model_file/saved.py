@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sk_anyloss._files import check_replaceable
 from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.metrics import text_of_metric
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
@@ -20,7 +22,39 @@ from sk_anyloss.plain import replace_parts, to_plain
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
 
-__all__ = ["save"]
+__all__ = ["check_model_path", "save"]
+
+
+def check_model_path(
+    path: str | Path, others: Iterable[str] = (), inputs: Iterable[str | Path] = ()
+) -> Path:
+    """The path of a model file with its suffix; refused if it cannot be replaced.
+
+    Parameters
+    ----------
+    path : path
+        The model file, with or without its suffix.
+    others : iterable of str, default=()
+        Suffixes of the files beside it.
+    inputs : iterable of path, default=()
+        What is read, and must not be replaced.
+
+    Returns
+    -------
+    path : Path
+        It ends in ``.skops``.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.model_file.saved import check_model_path
+    >>> check_model_path("model").name
+    'model.skops'
+    """
+    path = Path(path)
+    path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
+    for suffix in (".skops", *others):
+        check_replaceable(path.with_suffix(suffix), inputs)
+    return path
 
 
 def save(
@@ -63,6 +97,7 @@ def save(
             "A model of several labels has no model file; fit it in Python by "
             "best_estimator() and store it with joblib."
         )
+    path = check_model_path(path, (".md", ".onnx") if onnx else (".md",))
     method = comparison.chosen_method(method)
     seed = int(comparison.settings.get("seed", 0))
     calibration = calibration_of(comparison, method) if calibrate else {}
@@ -85,8 +120,6 @@ def save(
         threshold=decision_threshold(plain, X) if table.n_classes == 2 else None,
         calibration=calibration,
     )
-    path = Path(path)
-    path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
     try:
         content = dumps(facts, plain)
     except ModelFileError as error:

@@ -26,6 +26,7 @@ from sk_anyloss.compare.metrics import (
     text_of_metric,
 )
 from sk_anyloss.compare.model_file import Facts, ModelFileError, dumps
+from sk_anyloss.compare.model_file.saved import check_model_path
 from sk_anyloss.compare.run.files import write
 from sk_anyloss.compare.tables.labels import Label, Order, as_labels, encode_labels
 from sk_anyloss.estimators.classifier import AnyLossClassifier
@@ -171,8 +172,8 @@ def train_parquet(
     trained : Trained
         The model and its score.
     """
-    path = Path(path)
-    path = path if path.suffix == ".skops" else path.with_name(path.name + ".skops")
+    inputs = [paths] if isinstance(paths, (str, Path)) else paths
+    path = check_model_path(path, inputs=inputs)
     if not path.parent.is_dir():
         raise TableError(
             f"The model cannot be written to {str(path)!r}, since the folder does not "

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sk_anyloss._files import check_replaceable, remove_stale
 from sk_anyloss.compare.errors import OutputError
 from sk_anyloss.compare.report.summary import to_json
-from sk_anyloss.compare.run.files import make_folder, remove_stale, write
+from sk_anyloss.compare.run.files import make_folder, write
 from sk_anyloss.compare.run.names import file_name
 
 __all__ = ["Fold", "Settings", "Store"]
@@ -113,7 +114,7 @@ class Store:
         path = folder / "settings.json"
         stored = self._read_settings(path)
         if stored is None:
-            write(path, json.dumps(settings, indent=1).encode())
+            write(path, json.dumps(settings, indent=1).encode(), changed=True)
         else:
             self._check_settings(stored)
 
@@ -130,7 +131,8 @@ class Store:
             ) from error
         except ValueError:
             stored = None
-        if not isinstance(stored, dict):
+        if not isinstance(stored, dict) or "sk_anyloss" not in stored:
+            check_replaceable(path, changed=True)
             warnings.warn(
                 f"The file {str(path)!r} is damaged and is written again; finished "
                 "folds of the same settings are kept.",
@@ -222,7 +224,7 @@ class Store:
         stream = io.BytesIO()
         np.savez_compressed(stream, facts=json.dumps(facts), **arrays)
         path = self._path(self.folder, fold.data, fold.method, fold.fold)
-        write(path, stream.getvalue())
+        write(path, stream.getvalue(), self.folder, changed=True)
 
     def _explanation_path(self, folder: Path, data: str, method: str) -> Path:
         return folder / "folds" / f"{file_name(data, method)}.json"
@@ -265,7 +267,8 @@ class Store:
         """
         if self.folder is not None:
             path = self._explanation_path(self.folder, data, method)
-            write(path, to_json({**explanation, "settings": self._digest}))
+            content = to_json({**explanation, "settings": self._digest})
+            write(path, content, self.folder, changed=True)
 
 
 class _InvalidFoldError(Exception):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from sk_anyloss._files import check_replaceable
 from sk_anyloss.compare.report.drawing import (
     DARK,
     LIGHT,
@@ -108,9 +109,11 @@ def write_report(comparison: Results, folder: Path) -> Path:
         versions=definitions(versions()),
     )
     contents["report.html"] = page.encode(errors="replace")
+    for name in contents:
+        check_replaceable(folder / name, root=folder)
     make_folder(folder / "pictures")
     for name, content in contents.items():
-        write(folder / name, content)
+        write(folder / name, content, folder)
     return folder / "report.html"
 
 
