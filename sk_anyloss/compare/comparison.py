@@ -73,7 +73,8 @@ class Comparison(Results):
         Parameters
         ----------
         folder : path
-            The output folder, which is created if needed.
+            The output folder, which is created if needed. Existing files are replaced
+            only if this package has written them, and they were not changed since.
 
         Returns
         -------
@@ -233,7 +234,8 @@ class Comparison(Results):
         Parameters
         ----------
         path : path
-            The model file; ``.skops`` is appended if it is missing.
+            The model file; ``.skops`` is appended if it is missing. Existing files are
+            replaced only if this package has written them, as :meth:`report` does.
         method : str, default=None
             Name of the method; the recommended one by default.
         calibrate : bool, default=False

@@ -38,7 +38,8 @@ def predict_parquet(
     path : str or path
         The file to write, with the columns ``prediction`` and ``score_<class>`` (for
         several labels ``prediction_<i>`` and ``score_<i>``), in the order of the
-        samples. It appears when it is complete.
+        samples. It appears when it is complete; an existing file is replaced only if
+        this package has written it, and it was not changed since.
     keep : sequence of str, default=()
         Columns of the files to copy, such as an identifier.
 
