@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.robustness.stored import members_of, value, write_members
+from tests.robustness.stored import members_of, value, walk, write_members
 
 
 def node(loader, module, name, **more):
@@ -150,7 +150,30 @@ def shadow(tree):
     key_types.append(node("TypeNode", "builtins", "str"))
 
 
-@pytest.mark.parametrize("change", [nested(150), nested(400), shared, cycle, shadow])
+def no_estimator(tree):
+    return several(tree, kind="list") | {k: tree[k] for k in ("protocol",)}
+
+
+def one_array_for_many(tree):
+    """Sixty times the memory that the size of the file tells."""
+    arrays = [node for node in walk(tree) if node["__loader__"] == "NdArrayNode"]
+    array = next(node for node in arrays if "file" in node)
+    more = [array | {"__id__": 10**6 + number} for number in range(60)]
+    return replaced(tree, several(*more, kind="list"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        nested(150),
+        nested(400),
+        shared,
+        cycle,
+        shadow,
+        no_estimator,
+        one_array_for_many,
+    ],
+)
 def test_a_schema_that_is_no_tree_of_a_model(change, honest, command, tmp_path):
     path = tampered(tmp_path / "m.skops", honest, change)
     assert command("predict", path, honest["data"]).says("is not a stored model")

@@ -2,10 +2,13 @@
 
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from sk_anyloss.compare.model_file import archive
 from tests.robustness.stored import (
     members_of,
     npy,
@@ -122,6 +125,45 @@ def test_json_that_would_fill_the_memory(name, honest, command, tmp_path):
     write_members(tmp_path / "m.skops", members)
     ended = command("predict", tmp_path / "m.skops", honest["data"])
     assert ended.says("is not a stored model", name)
+
+
+def test_json_in_json_that_would_fill_the_memory(honest, command, tmp_path):
+    members = members_of(honest["logistic_balanced"])
+    schema = json.loads(members["schema.json"])
+    schema["content"]["content"]["verbose"] = value([])
+    lists = "[" + "[]," * 1_500_000 + "[]]"
+    escaped = lists.replace("[", r"\u005b").replace("]", r"\u005d")
+    text = json.dumps(schema).replace('"content": "[]"', f'"content": "{escaped}"')
+    assert escaped in text
+    members["schema.json"] = text.encode()
+    write_members(tmp_path / "m.skops", members)
+    ended = command("predict", tmp_path / "m.skops", honest["data"])
+    assert ended.says("is not a stored model", "schema.json")
+
+
+def test_a_model_that_needs_more_than_the_limit(honest, command, monkeypatch):
+    model, data = honest["histgb"], honest["data"]
+    for limit, code in [(2**27, 0), (2**20, 2)]:
+        monkeypatch.setattr(archive, "MAX_BYTES", limit)
+        ended = command("predict", model, data)
+        assert ended.code == code
+    assert ended.says("is not a stored model", "bytes of memory")
+
+
+def test_a_tree_whose_nodes_have_no_dimension(honest, tmp_path):
+    members = members_of(honest["balanced_forest"])
+    schema = json.loads(members["schema.json"])
+    for tree in (node for node in walk(schema) if node["__class__"] == "Tree"):
+        array = tree["content"]["content"]["nodes"]
+        nodes = np.load(io.BytesIO(members[array["file"]]))
+        members[array["file"]] = npy(nodes[0].reshape(()))
+    write_members(tmp_path / "m.skops", members)
+    words = [sys.executable, "-m", "sk_anyloss", "predict"]
+    words += [str(tmp_path / "m.skops"), str(honest["data"])]
+    # In a process of its own, since scikit-learn would end it.
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "is not a stored model" in ended.stderr
 
 
 @pytest.mark.parametrize(

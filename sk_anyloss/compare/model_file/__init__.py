@@ -104,17 +104,18 @@ def loads(content: bytes) -> tuple[Facts, BaseEstimator]:
 def _load_checked(members: dict[str, bytes], n_classes: int) -> BaseEstimator:
     import skops.io
 
-    schema = read_json(members, "schema.json")
     arrays = {name: data for name, data in members.items() if name.endswith(".npy")}
-    check_schema(
-        schema, {name: array_shape(name, data) for name, data in arrays.items()}
-    )
+    shapes = {name: array_shape(name, data) for name, data in arrays.items()}
+    # It is not kept, since skops parses it again.
+    check_schema(read_json(members, "schema.json"), shapes)
     with warnings.catch_warnings():
         # It would be raised for every object; loads warns once.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         # Packed again, so that skops reads only what was checked.
         model = skops.io.loads(pack(members, ZIP_STORED), trusted=trusted_names())
     check_bounds(model, n_classes)
+    if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
+        raise ModelFileError(f"it holds a {type(model).__name__}, which cannot predict")
     return model
 
 

@@ -131,6 +131,7 @@ def check_schema(schema: JSONObject, shapes: dict[str, tuple[int, ...]]) -> None
         Shapes of the arrays in the file, by name.
     """
     nodes: dict[int, JSONObject] = {}
+    owners: dict[str, int] = {}
     # skops treats an object with these entries as a node, wherever it is.
     marks = {"__loader__", "__module__", "__class__"}
 
@@ -152,13 +153,16 @@ def check_schema(schema: JSONObject, shapes: dict[str, tuple[int, ...]]) -> None
             raise ModelFileError(
                 f"it holds {name[:200]!r}, which is not a trusted type"
             )
-        if "file" in node and node["file"] not in shapes:
+        number, file = node.get("__id__"), node.get("file")
+        if file is not None and file not in shapes:
             raise ModelFileError("its schema.json names a missing array")
+        # skops reads it again for each node of another ID, or of none.
+        if file and not (number and owners.setdefault(file, number) == number):
+            raise ModelFileError(f"two objects in its schema.json name {file}")
         if loader == "JsonNode" and not isinstance(node.get("content"), str):
             raise ModelFileError("a value in its schema.json is not text")
-        if loader == "TreeNode" and not _has_one_output(node, shapes):
-            raise ModelFileError("one of its trees has more than one output")
-        number = node.get("__id__")
+        if loader == "TreeNode" and not _is_tree(node, shapes):
+            raise ModelFileError("one of its trees has arrays of other shapes")
         # skops uses the first node with an ID for all nodes with that ID. If they must
         # be equal, that makes no difference, and there are no cycles.
         if number is not None and (
@@ -175,16 +179,22 @@ def _name(node: JSONObject) -> str:
     return f"{node.get('__module__')}.{node.get('__class__')}"
 
 
-def _has_one_output(node: JSONObject, shapes: dict[str, tuple[int, ...]]) -> bool:
-    """Whether the constructor of a tree gets one output and one number of classes.
+def _is_tree(node: JSONObject, shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Whether a tree has an array of nodes, one output and one number of classes.
 
-    It reads as many numbers of classes as there are outputs, without a bounds check.
+    It reads as many numbers of classes as there are outputs, and the length of the
+    nodes, without a check of their dimensions.
     """
     try:
+        nodes = node["content"]["content"]["nodes"]
         args = node["__reduce__"]["args"]
         _, classes, outputs = args["content"]
         return bool(
-            args["__loader__"] == "TupleNode"
+            node["content"]["__loader__"] == "DictNode"
+            and nodes["__loader__"] == "NdArrayNode"
+            and nodes["type"] == "numpy"
+            and len(shapes[nodes["file"]]) == 1
+            and args["__loader__"] == "TupleNode"
             and classes["__loader__"] == "NdArrayNode"
             and classes["type"] == "numpy"
             and shapes[classes["file"]] == (1,)
