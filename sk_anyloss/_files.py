@@ -112,7 +112,8 @@ def replacing(
     if path.exists() and not path.is_file():
         yield path
         return
-    target = path.resolve() if path.is_file() else path  # A symbolic link is kept.
+    # A symbolic link to a file is kept.
+    target = path.resolve() if path.is_file() else path.parent.resolve() / path.name
     partial = target.with_name(f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         yield partial

@@ -146,8 +146,12 @@ def test_results_that_are_compared_are_not_replaced(command, words, tmp_path):
 # What the package has written.
 
 
-def test_a_repeated_comparison_replaces_its_own_files(command, words, tmp_path):
-    for _ in range(2):
+def test_a_repeated_comparison_replaces_its_own_files(
+    command, words, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for output in ("out", tmp_path / "out"):
+        words[words.index("--output") + 1] = output
         ended = command(*words, "--save", "m")
         assert ended.code == 0, ended.err
     assert len(results(tmp_path / "out"))
