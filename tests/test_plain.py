@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 import skops.io
 import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
@@ -19,11 +20,16 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
-from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
+from sk_anyloss import (
+    AnyLossClassifier,
+    AnyLossClassifierCV,
+    TunedDecisionClassifier,
+)
 from sk_anyloss.baselines import get_baseline
+from sk_anyloss.metrics import CostMatrix
 from sk_anyloss.plain import PlainClassifier, replace_parts, to_plain
 from sk_anyloss.search.candidates import candidate_grid
 from sk_anyloss.training.network.mlp import activation_names
@@ -124,6 +130,78 @@ def test_networks_with_several_outputs_predict_the_same(model, labels):
         assert plain.score(X, labels) == model.score(X, labels)
 
 
+ORDERED = np.digitize(X[:, 0] + X[:, 1], [-1, 0, 1])
+COSTS = CostMatrix([[0, 1, 2], [3, 0, 1], [9, 4, 0]])
+
+
+def tuned(metric, estimator):
+    if estimator is None:
+        params = {"hidden": [()], "cv": 2, "max_epochs": 3, "tune_threshold": True}
+        return AnyLossClassifierCV(metric, random_state=0, **params)
+    if estimator == "network":
+        estimator = AnyLossClassifier(loss="bce", max_epochs=3, random_state=0)
+    return TunedDecisionClassifier(estimator, metric, cv=2, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "metric", "estimator"),
+    [
+        (THREE, "f1_macro", None),
+        (THREE, COSTS, None),
+        (THREE, "f1_macro@recall[yes]>=0.5", None),
+        (ORDERED, "kappa_quadratic", None),
+        (SEVERAL, "f1_micro", None),
+        (LABELS, "precision@recall>=0.8", "network"),
+        (ORDERED, "kappa_quadratic", "network"),
+        (SEVERAL, "f1_macro", "network"),
+        (THREE, COSTS, HistGradientBoostingClassifier(max_iter=5)),
+        (THREE, "f1_macro@recall[yes]>=0.5", make_pipeline(LogisticRegression())),
+    ],
+)  # fmt: skip
+def test_tuned_decisions_are_converted_and_stored(labels, metric, estimator):
+    model = tuned(metric, estimator).fit(X, labels)
+    assert np.size(model.decision_.offset) == (1 if labels is LABELS else _n(labels))
+    plain = assert_same_predictions(model, rtol=1e-8)
+    assert isinstance(plain, PlainClassifier)
+    assert plain.score(X, labels) == model.score(X, labels)
+    stored = pickle.loads(pickle.dumps(plain))
+    np.testing.assert_array_equal(stored.predict(X), model.predict(X))
+
+
+def _n(labels):
+    return labels.shape[1] if labels.ndim == 2 else len(np.unique(labels))
+
+
+class Sure(ClassifierMixin, BaseEstimator):
+    """Scores where probabilities round to 1."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return 60 + X[:, 0]
+
+
+def test_a_tuned_decision_leaves_samples_and_scores_to_its_estimator():
+    words = np.where(X[:, :1] > 0.5, "high", "low").astype(object)
+    coded = make_pipeline(OneHotEncoder(), LogisticRegression())
+    model = TunedDecisionClassifier(coded, random_state=0).fit(words, LABELS)
+    assert (to_plain(model).predict(words) == model.predict(words)).all()
+    model = TunedDecisionClassifier(Sure(), random_state=0).fit(X, LABELS)
+    plain = to_plain(model)
+    assert set(plain.predict(X)) == {"no", "yes"}
+    np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+
+
+def test_members_of_an_ensemble_that_contain_networks_are_converted():
+    inner = AnyLossClassifier(max_epochs=3, random_state=0)
+    candidates = [make_pipeline(StandardScaler(), inner)]
+    model = AnyLossClassifierCV(candidates=candidates, cv=2, random_state=0)
+    plain = assert_same_predictions(model.fit(X, LABELS))
+    assert b"torch" not in pickle.dumps(plain)
+
+
 TREES = HistGradientBoostingClassifier(max_iter=5), ExtraTreesClassifier(5)
 
 
@@ -207,21 +285,28 @@ class NoTorch:
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
 sys.meta_path.insert(0, NoTorch())
-model, X, y, expected, score = pickle.load(open(sys.argv[1], "rb"))
-assert (model.predict(X) == expected).all()
-assert model.score(X, y) == score
+for model, X, y, expected, score in pickle.load(open(sys.argv[1], "rb")):
+    assert (model.predict(X) == expected).all()
+    assert model.score(X, y) == score
 from sk_anyloss import metric_score, metric_scorer
 from sk_anyloss.plain import PlainClassifier
 assert not {"torch", "skorch"} & set(sys.modules)
 """
 
 
-@pytest.mark.parametrize("metric", ["f1", "precision@recall>=0.8", "roc_auc"])
-def test_a_stored_model_predicts_where_torch_cannot_be_imported(metric, tmp_path):
-    model = AnyLossClassifier(metric, max_epochs=5, random_state=0).fit(X, LABELS)
-    plain = make_pipeline(StandardScaler(), to_plain(model))
-    plain.steps[0][1].fit(X)
-    content = plain, X, LABELS, plain.predict(X), plain.score(X, LABELS)
-    path = tmp_path / "model.pickle"
-    path.write_bytes(pickle.dumps(content))
+def test_stored_models_predict_where_torch_cannot_be_imported(tmp_path):
+    contents = []
+    for model, labels in [
+        (AnyLossClassifier("f1", max_epochs=5), LABELS),
+        (AnyLossClassifier("precision@recall>=0.8", max_epochs=5), LABELS),
+        (AnyLossClassifier("roc_auc", max_epochs=5), LABELS),
+        (tuned("f1_macro", None), THREE),
+        (tuned("kappa_quadratic", LogisticRegression()), ORDERED),
+    ]:
+        plain = make_pipeline(StandardScaler(), to_plain(model.fit(X, labels)))
+        plain.steps[0][1].fit(X)
+        content = plain, X, labels, plain.predict(X), plain.score(X, labels)
+        contents.append(content)
+    path = tmp_path / "models.pickle"
+    path.write_bytes(pickle.dumps(contents))
     subprocess.run([sys.executable, "-c", WITHOUT_TORCH, path], check=True)

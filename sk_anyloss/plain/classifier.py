@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
@@ -52,6 +54,9 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
         Their thresholds, as those of networks.
     other_weights_ : ndarray of shape (n_others,)
         Their weights, which sum to 1 with those of the networks.
+    validates_samples_ : bool
+        Whether samples become an array of floats; False for a tuned decision, whose
+        estimator, the only member, takes them as they are.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
     others_: list[BaseEstimator]
     other_thresholds_: np.ndarray
     other_weights_: np.ndarray
+    validates_samples_: bool = True
 
     def __init__(self, metric: str | Metric = "f1") -> None:
         self.metric = metric
@@ -97,6 +103,11 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        if not self.validates_samples_:
+            return X
+        return super()._validate(X, y, reset=reset)
+
     def _log_odds(self, X: Samples) -> np.ndarray:
         if not hasattr(self, "others_"):
             return self._of_networks(X)
@@ -109,6 +120,8 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
             self.others_, self.other_thresholds_, self.other_weights_, strict=True
         ):
             outputs = model_outputs(model, X, self.target_type_, self.classes_, last)
+            if not self.validates_samples_:
+                return outputs  # Of one member, exact where scores round to 0 or 1.
             total = total + weight * self._scores(outputs - offset)
         if self.target_type_ == "multiclass":
             return np.log(np.maximum(total, np.finfo(float).tiny))

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from sk_anyloss.estimators.classifier import AnyLossClassifier
+from sk_anyloss.estimators.tuned_decision import TunedDecisionClassifier
 from sk_anyloss.plain.classifier import PlainClassifier
 from sk_anyloss.plain.network import ACTIVATIONS, NetworkArrays, NormArrays
 from sk_anyloss.plain.replacement import replace_parts
@@ -17,8 +18,10 @@ from sk_anyloss.search.search import AnyLossClassifierCV
 
 __all__ = ["to_plain"]
 
-#: The estimators whose networks are converted.
-AnyLossEstimator: TypeAlias = AnyLossClassifier | AnyLossClassifierCV
+#: The estimators that become a :class:`PlainClassifier`.
+OwnEstimator: TypeAlias = (
+    AnyLossClassifier | AnyLossClassifierCV | TunedDecisionClassifier
+)
 Part = TypeVar("Part")
 #: Fitted attributes that are kept.
 FITTED = (
@@ -42,7 +45,9 @@ def to_plain(model: BaseEstimator) -> BaseEstimator:
     Returns
     -------
     model : estimator
-        It makes the same predictions, up to rounding, without torch.
+        It makes the same predictions, up to rounding, without torch. The scores of
+        several labels are one array of shape (n_samples, n_labels), also where a
+        :class:`~sk_anyloss.TunedDecisionClassifier` gives a list of arrays.
 
     Examples
     --------
@@ -54,39 +59,54 @@ def to_plain(model: BaseEstimator) -> BaseEstimator:
     >>> bool((to_plain(model).predict(X) == model.predict(X)).all())
     True
     """
-    if isinstance(model, (AnyLossClassifier, AnyLossClassifierCV)):
-        return _convert(model)
+    if isinstance(model, OwnEstimator):
+        check_is_fitted(model)
     return replace_parts(model, _convert_part)
 
 
 def _convert_part(part: Part) -> Part | PlainClassifier:
-    if not isinstance(part, (AnyLossClassifier, AnyLossClassifierCV)):
+    if not isinstance(part, OwnEstimator):
         return part
     # An unfitted one is a parameter from which a fitted one was cloned.
     fitted = hasattr(part, "classes_")
     return _convert(part) if fitted else PlainClassifier(part.metric)
 
 
-def _convert(model: AnyLossEstimator) -> PlainClassifier:
-    check_is_fitted(model)
+def _convert(model: OwnEstimator) -> PlainClassifier:
     plain = PlainClassifier(model.metric)
     for name in FITTED:
         if hasattr(model, name):
             setattr(plain, name, getattr(model, name))
-    if isinstance(model, AnyLossClassifier):
+    offset = np.asarray(model.decision_.offset, dtype=float)
+    plain.logit_threshold_ = offset if offset.ndim else float(offset)
+    if isinstance(model, TunedDecisionClassifier):
+        _convert_tuned(model, plain)
+    elif isinstance(model, AnyLossClassifierCV):
+        _convert_members(model, plain)
+    else:
         plain.networks_ = [_network_arrays(model)]
         n_outputs = len(plain.networks_[0]["biases"][-1])
         shape = () if plain.target_type_ == "binary" else (n_outputs,)
         plain.logit_thresholds_ = np.zeros((1, *shape))
         plain.network_weights_ = np.ones(1)
-    else:
-        _convert_members(model, plain)
-    plain.logit_threshold_ = float(model.decision_.offset)
     return plain
 
 
+def _convert_tuned(model: TunedDecisionClassifier, plain: PlainClassifier) -> None:
+    """An ensemble of one member, which takes the samples as they are."""
+    plain.classes_ = model._labels.classes
+    plain.target_type_ = model._labels.target.name
+    plain.validates_samples_ = False
+    shape = np.shape(plain.logit_threshold_)
+    plain.networks_, plain.network_weights_ = [], np.ones(0)
+    plain.logit_thresholds_ = np.zeros((0, *shape))
+    plain.others_ = [replace_parts(model.estimator_, _convert_part)]
+    plain.other_thresholds_ = np.zeros((1, *shape))
+    plain.other_weights_ = np.ones(1)
+
+
 def _convert_members(model: AnyLossClassifierCV, plain: PlainClassifier) -> None:
-    """Networks of an ensemble as arrays, and its other members as they are."""
+    """Networks of an ensemble as arrays, and its other members without torch."""
     is_network = np.array([isinstance(m, AnyLossClassifier) for m in model.estimators_])
     networks = [m for m in model.estimators_ if isinstance(m, AnyLossClassifier)]
     offsets, weights = model.estimator_offsets_, model.estimator_weights_
@@ -97,7 +117,11 @@ def _convert_members(model: AnyLossClassifierCV, plain: PlainClassifier) -> None
     plain.network_weights_ = weights[is_network]
     if not is_network.all():
         others = zip(model.estimators_, is_network, strict=True)
-        plain.others_ = [member for member, is_ours in others if not is_ours]
+        plain.others_ = [
+            replace_parts(member, _convert_part)
+            for member, is_ours in others
+            if not is_ours
+        ]
         plain.other_thresholds_ = offsets[~is_network]
         plain.other_weights_ = weights[~is_network]
 

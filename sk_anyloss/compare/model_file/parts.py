@@ -13,7 +13,6 @@ from sklearn.model_selection import (
     TunedThresholdClassifierCV,
 )
 
-from sk_anyloss.estimators.tuned_decision import TunedDecisionClassifier
 from sk_anyloss.plain import PlainClassifier, replace_parts
 
 __all__ = ["strip_training_parts"]
@@ -36,8 +35,6 @@ def strip_training_parts(part: object) -> object:
         return None
     if isinstance(part, TunedThresholdClassifierCV) and hasattr(part, "estimator_"):
         return _stored_threshold(part)
-    if isinstance(part, TunedDecisionClassifier) and hasattr(part, "estimator_"):
-        return _stored_decision(part)
     return part
 
 
@@ -52,18 +49,3 @@ def _stored_threshold(model: TunedThresholdClassifierCV) -> FixedThresholdClassi
     fixed.estimator_ = replace_parts(model.estimator_, strip_training_parts)
     return fixed
 
-
-def _stored_decision(model: TunedDecisionClassifier) -> PlainClassifier:
-    """The same decisions by a class that needs no torch."""
-    plain, offset = PlainClassifier(), np.asarray(model.decision_.offset)
-    plain.classes_ = np.asarray(model.classes_)
-    plain.n_features_in_ = model.n_features_in_
-    plain.pos_label_ = getattr(model, "pos_label_", None)
-    plain.target_type_ = "binary" if plain.pos_label_ is not None else "multiclass"
-    plain.networks_, plain.network_weights_ = [], np.ones(0)
-    plain.logit_thresholds_ = np.zeros((0, *offset.shape))
-    plain.others_ = [replace_parts(model.estimator_, strip_training_parts)]
-    plain.other_thresholds_ = np.zeros((1, *offset.shape))
-    plain.other_weights_ = np.ones(1)
-    plain.logit_threshold_ = offset if offset.ndim else float(offset)
-    return plain
