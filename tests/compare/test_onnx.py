@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 
-from sk_anyloss.compare import TableError, load_model, make_table
+from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
+from sk_anyloss.compare import (
+    TableError,
+    compare_tables,
+    load_model,
+    make_table,
+    register_method,
+    unregister_method,
+)
 from sk_anyloss.compare.cli.main import main
 from sk_anyloss.compare.model_file.loading import predict
 from sk_anyloss.compare.model_file.parts import strip_training_parts
 from sk_anyloss.compare.run.models import fit_method
+from sk_anyloss.metrics import CostMatrix
 from sk_anyloss.plain import replace_parts, to_plain
 from tests.compare.samples import X, Y, mixed
 
@@ -22,6 +32,8 @@ COLUMNS = [f"x{i}" for i in range(X.shape[1])]
 #: ONNX takes single precision.
 SINGLE = X.astype(np.float32).astype(float)
 SINGLE[::7, 2] = np.nan
+CLASSES = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
+ORDERED = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5, 1])
 
 
 def run(model, inputs):
@@ -58,13 +70,12 @@ def test_samples_in_double_precision_stay_on_their_side_of_a_threshold():
     converted = to_onnx(model, COLUMNS[:3], ["no", "yes"])
     _, scores = run(converted, {"X": samples.astype(np.float32)})
     np.testing.assert_allclose(scores, model.predict_proba(samples), rtol=0, atol=1e-5)
-    assert verify_onnx(converted, model, samples) <= 1e-6
+    assert verify_onnx(converted, model, samples, ["no", "yes"]) <= 1e-6
 
 
 def test_several_classes_have_a_score_each():
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 1])
     for method in ("anyloss", "logistic", "logistic_offsets"):
-        model, names, converted = convert(method, y, "f1_macro")
+        model, names, converted = convert(method, CLASSES, "f1_macro")
         labels, scores = run(converted, {"X": SINGLE.astype(np.float32)})
         np.testing.assert_allclose(scores, model.predict_proba(SINGLE), atol=1e-5)
         assert labels.tolist() == names[model.predict(SINGLE)].tolist()
@@ -72,9 +83,6 @@ def test_several_classes_have_a_score_each():
 
 @pytest.mark.parametrize("activation", ["gelu", "silu", "tanh", "leaky_relu"])
 def test_networks_with_bins_norms_and_any_activation(activation):
-    from sk_anyloss import AnyLossClassifier
-    from sk_anyloss.compare import register_method, unregister_method
-
     register_method(
         "ours",
         lambda metric, seed: AnyLossClassifier(
@@ -83,10 +91,10 @@ def test_networks_with_bins_norms_and_any_activation(activation):
         ),
     )  # fmt: skip
     try:
-        model, _, converted = convert("ours", Y)
+        model, names, converted = convert("ours", Y)
     finally:
         unregister_method("ours")
-    assert verify_onnx(converted, model, SINGLE) < 1e-5
+    assert verify_onnx(converted, model, SINGLE, names) < 1e-5
 
 
 def test_the_command_writes_a_model_with_categories(tmp_path, capsys):
@@ -123,6 +131,60 @@ def test_the_command_writes_a_model_with_categories(tmp_path, capsys):
         assert text in card
 
 
+def _search(metric, seed, candidates=({"hidden": ()},)):
+    return AnyLossClassifierCV(
+        metric, candidates=candidates, cv=2, max_epochs=3, tune_threshold=True,
+        random_state=seed,
+    )  # fmt: skip
+
+
+def _with_trees(metric, seed):
+    trees = HistGradientBoostingClassifier(max_iter=5)
+    return _search(metric, seed, [{"hidden": ()}, trees])
+
+
+def _with_forest(metric, seed):
+    return _search(metric, seed, [ExtraTreesClassifier(5, random_state=0)])
+
+
+@pytest.mark.parametrize(
+    ("y", "metric", "build"),
+    [
+        (Y, "precision@recall>=0.8", _search),
+        (CLASSES, CostMatrix([[0, 1, 2], [3, 0, 1], [9, 4, 0]]), _search),
+        (CLASSES, "f1_macro@recall[2]>=0.8", _with_trees),
+        (ORDERED, "kappa_quadratic", _with_trees),
+        (ORDERED, "kappa_quadratic", "logistic_offsets"),
+        (CLASSES, "f1_macro", _with_forest),
+        (CLASSES, "f1_macro", "lightgbm_offsets"),
+    ],
+)
+def test_tuned_decisions_are_saved_and_exported_or_refused(y, metric, build, tmp_path):
+    method = build if isinstance(build, str) else "ours"
+    if method.startswith("lightgbm"):
+        pytest.importorskip("lightgbm")
+    if method == "ours":
+        register_method(method, build)
+    try:
+        table = make_table(SINGLE, y)
+        found = compare_tables([table], methods=[method], folds=2, metric=metric)
+        fitted = found.best_estimator(method)
+        if build is _with_forest or method.startswith("lightgbm"):
+            with pytest.raises(TableError, match=r"cannot be stored: it .*with joblib"):
+                found.save(tmp_path / "m", method, onnx=True)
+            return
+        path = found.save(tmp_path / "m", method, onnx=True)
+    finally:
+        if method == "ours":
+            unregister_method(method)
+    labels, scores = run(str(path.with_suffix(".onnx")), {"X": SINGLE.astype("f")})
+    expected = fitted.predict(table.X).astype(str).tolist()
+    assert load_model(path).predict(table.X).tolist() == expected
+    assert labels.tolist() == expected
+    np.testing.assert_allclose(scores, fitted.predict_proba(table.X), atol=1e-5)
+    assert len(set(expected)) > 1
+
+
 def test_what_has_no_onnx_form_is_refused(tmp_path, capsys):
     table = make_table(mixed().drop(columns="left"), mixed()["left"])
     model = fit_method(table, "logistic", "f1")
@@ -135,7 +197,17 @@ def test_what_has_no_onnx_form_is_refused(tmp_path, capsys):
 
 
 def test_a_model_that_differs_in_onnx_is_refused():
-    model, _, converted = convert("logistic", Y)
+    model, names, converted = convert("logistic", Y)
     model.named_steps["classifier"].steps[-1][1].intercept_ += 0.01
     with pytest.raises(TableError, match=r"differs by 0\.00\d+ in a score"):
-        verify_onnx(converted, model, SINGLE)
+        verify_onnx(converted, model, SINGLE, names)
+
+
+@pytest.mark.parametrize("y", [Y, CLASSES], ids=["two", "several"])
+def test_a_model_that_decides_otherwise_in_onnx_is_refused(y):
+    model, names, converted = convert("logistic_offsets", y, "f1_macro")
+    assert verify_onnx(converted, model, SINGLE, names) < 1e-5
+    shift = 1.0 if y is Y else np.array([1.0, 0.0, 0.0])
+    model[-1].logit_threshold_ = model[-1].logit_threshold_ + shift
+    with pytest.raises(TableError, match=r"another label for \d+ of 120 samples"):
+        verify_onnx(converted, model, SINGLE, names)

@@ -48,4 +48,3 @@ def _stored_threshold(model: TunedThresholdClassifierCV) -> FixedThresholdClassi
     )
     fixed.estimator_ = replace_parts(model.estimator_, strip_training_parts)
     return fixed
-

@@ -130,7 +130,7 @@ def save(
     others = {".md": model_card(comparison, method, facts, path.name).encode()}
     if onnx:
         converted = to_onnx(plain, facts.columns, facts.classes)
-        verify_onnx(converted, plain, X)
+        verify_onnx(converted, plain, X, facts.classes)
         others[".onnx"] = converted.SerializeToString()
     make_folder(path.parent)
     write(path, content)

@@ -25,6 +25,8 @@ __all__ = ["TOLERANCE", "onnx_inputs", "to_onnx", "verify_onnx"]
 TOLERANCE = 1e-5
 #: Samples on which both are compared.
 N_VERIFIED = 1000
+#: Name of the node that chooses the class with the largest margin.
+DECIDES = "decides"
 
 
 def to_onnx(
@@ -70,7 +72,7 @@ def to_onnx(
             f"The model cannot be written as ONNX: {error}; leave out --onnx, or save "
             "another method."
         ) from error
-    place = g.add("ArgMax", found.margin, axis=1, keepdims=0)
+    place = g.add("ArgMax", found.margin, name=DECIDES, axis=1, keepdims=0)
     label = g.add("Gather", np.array(list(classes), dtype=object), place)
     return g.finish(
         {
@@ -147,8 +149,10 @@ def onnx_inputs(model: ModelProto, X: Features) -> dict[str, np.ndarray]:
     return found
 
 
-def verify_onnx(model: ModelProto, original: BaseEstimator, X: Features) -> float:
-    """Compare the scores of a model in onnxruntime with those of the original.
+def verify_onnx(
+    model: ModelProto, original: BaseEstimator, X: Features, classes: Sequence[str]
+) -> float:
+    """Compare the labels and scores of a model in onnxruntime with the original ones.
 
     Parameters
     ----------
@@ -157,34 +161,52 @@ def verify_onnx(model: ModelProto, original: BaseEstimator, X: Features) -> floa
     original : Pipeline
         The stored model.
     X : DataFrame or ndarray of shape (n_samples, n_features)
-        Samples. A score must be that of the original for the sample as it is, or with
-        its numbers rounded to single precision as the model in onnxruntime gets them: a
-        number at a threshold of a tree may be rounded to its other side.
+        Samples. Label and scores must be those of the original for the sample as it
+        is, or with its numbers rounded to single precision as the model in onnxruntime
+        gets them: a number at a threshold of a tree may be rounded to its other side.
+    classes : sequence of str
+        Labels of the classes.
 
     Returns
     -------
     difference : float
-        The largest one to the nearer of the two; an error is raised if it is above
-        1e-5.
+        The largest one of a score to the nearer of the two; an error is raised if it is
+        above 1e-5. Labels may differ where the margins of both are that close.
     """
+    from onnx import TensorProto, helper
     from onnxruntime import InferenceSession
 
-    some = X[:N_VERIFIED]
-    inputs = onnx_inputs(model, some)
-    session = InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    some = X[:: -(-len(X) // N_VERIFIED)]
+    with_margin = type(model)()
+    with_margin.CopyFrom(model)
+    (decides,) = (node for node in model.graph.node if node.name == DECIDES)
+    shape = ["n", len(classes)]
+    with_margin.graph.output.append(
+        helper.make_tensor_value_info(decides.input[0], TensorProto.DOUBLE, shape)
     )
-    (scores,) = session.run(["scores"], inputs)
+    session = InferenceSession(
+        with_margin.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    found, scores, margin = session.run(None, onnx_inputs(model, some))
     exact = some if "encoder" in original.named_steps else to_numbers(some)
-    differences = [
-        np.abs(scores - np.asarray(original.predict_proba(given))).max(axis=1)
-        for given in (exact, _in_single_precision(some, original))
-    ]
+    differences, others = [], []
+    for given in (exact, _in_single_precision(some, original)):
+        expected = np.asarray(original.predict_proba(given))
+        differences.append(np.abs(scores - expected).max(axis=1))
+        codes = np.asarray(original.predict(given)).astype(int)
+        own = np.take_along_axis(margin, codes[:, None], axis=1)[:, 0]
+        is_tie = own >= margin.max(axis=1) - TOLERANCE
+        others.append((found != np.asarray(classes, dtype=object)[codes]) & ~is_tie)
     difference = float(np.minimum(*differences).max(initial=0.0))
     if not difference <= TOLERANCE:
         raise TableError(
             f"The model in ONNX differs by {difference:.2g} in a score, and at most "
             f"{TOLERANCE:g} is allowed; leave out --onnx, or save another method."
+        )
+    if n_others := int(np.logical_and(*others).sum()):
+        raise TableError(
+            f"The model in ONNX predicts another label for {n_others} of {len(some)} "
+            "samples; leave out --onnx, or save another method."
         )
     return difference
 
