@@ -7,6 +7,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # Set before OpenMP is loaded. Idle threads of gradient boosting would otherwise spin on
 # the cores that the other processes of pytest need.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Set before onnxruntime is imported, which otherwise looks a telemetry host up.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import numpy as np
 import pytest

@@ -243,7 +243,7 @@ class Comparison(Results):
             scores of the comparison.
         onnx : bool, default=False
             Whether the model is also written as ONNX, with the suffix ``.onnx``; its
-            scores in onnxruntime are verified.
+            labels and scores in onnxruntime are verified.
 
         Returns
         -------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -211,3 +215,27 @@ def test_a_model_that_decides_otherwise_in_onnx_is_refused(y):
     model[-1].logit_threshold_ = model[-1].logit_threshold_ + shift
     with pytest.raises(TableError, match=r"another label for \d+ of 120 samples"):
         verify_onnx(converted, model, SINGLE, names)
+
+
+SAVES = """
+import sys
+from sk_anyloss.compare import built_in, compare_tables
+
+found = compare_tables([built_in()], methods=["logistic"], folds=2)
+found.save(sys.argv[1], onnx=True)
+assert "onnxruntime" in sys.modules
+"""
+
+
+def test_an_export_leaves_the_home_folder_empty(tmp_path):
+    # Without its telemetry, onnxruntime stores no identifier of the device there.
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "SYSTEMROOT")
+            if name in os.environ}  # fmt: skip
+    words = [sys.executable, "-c", SAVES, str(tmp_path / "model")]
+    homes = {"HOME": str(home), "LOCALAPPDATA": str(home)}
+    homes["SKB_DATA_DIRECTORY"] = str(tmp_path)
+    subprocess.run(words, env={**kept, **homes}, check=True)
+    assert (tmp_path / "model.onnx").is_file()
+    assert list(home.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,10 @@ def verify_onnx(
         above 1e-5. Labels may differ where the margins of both are that close.
     """
     from onnx import TensorProto, helper
+
+    # Set before the import, which otherwise looks a telemetry host up and stores an
+    # identifier of the device in the home folder.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     from onnxruntime import InferenceSession
 
     some = X[:: -(-len(X) // N_VERIFIED)]
