@@ -259,7 +259,6 @@ def _sharded_weights(rank, size):
     return gradient, *cases.trained_weights(rank, size, wrap=wrap)
 
 
-@pytest.mark.skipif(not hasattr(fsdp, "fully_shard"), reason="an older torch")
 @pytest.mark.parametrize("size", [2, 4])
 def test_a_training_of_sharded_weights_is_that_of_one_process(tmp_path, size):
     _, gradient = cases.loss_and_gradient("f1", weighted=True)
