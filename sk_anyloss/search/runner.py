@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -20,6 +19,7 @@ from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.candidates import ESTIMATOR
+from sk_anyloss.search.cluster import results_of
 from sk_anyloss.search.effort.budget import Clock
 from sk_anyloss.search.effort.halving import clearly_behind, first_fold, tried
 from sk_anyloss.search.fold_fits import run_trials
@@ -28,9 +28,6 @@ from sk_anyloss.search.trials import CrossValidationData, Trial
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["Runner"]
-
-#: Number of times that work is submitted to a cluster that loses workers.
-DASK_ATTEMPTS = 5
 
 
 @dataclass
@@ -141,8 +138,8 @@ class Runner:
     ) -> Generator[list[Trial]]:
         """Train all candidates of each group, as long as time is left."""
 
-        def jobs(n_done: int) -> Iterator[Any]:
-            for number, group in enumerate(groups[n_done:], n_done):
+        def jobs() -> Iterator[Any]:
+            for number, group in enumerate(groups):
                 left, is_first = clock.left, number == 0
                 if not is_first and left is not None and left <= 0:
                     return
@@ -150,7 +147,7 @@ class Runner:
                 deadline = None if left is None else time.time() + left
                 yield _job(self.base, group, data, deadline, is_first)
 
-        yield from self._in_order(jobs)
+        yield from self._in_order(jobs())
 
     def _run_in_two_steps(
         self,
@@ -169,7 +166,7 @@ class Runner:
         def run(
             jobs: Sequence[tuple[Sequence[dict[str, Any]], CrossValidationData]],
         ) -> Iterator[list[Trial]]:
-            return self._in_order(lambda n: (_job(self.base, *one) for one in jobs[n:]))
+            return self._in_order(_job(self.base, *one) for one in jobs)
 
         one = data.of_folds([fold])
         shortened = [[tried(p, self.base.max_epochs) for p in own] for own in groups]
@@ -212,23 +209,9 @@ class Runner:
             start += len(group)
             yield done
 
-    def _in_order(self, jobs: Callable[[int], Iterator[Any]]) -> Generator[list[Trial]]:
-        """Results of jobs; those after the first n are ``jobs(n)``."""
-        n_done = attempts = 0
-        while True:
-            parallel = Parallel(
-                self.n_jobs, return_as="generator", pre_dispatch="n_jobs"
-            )
-            try:
-                for done in parallel(jobs(n_done)):
-                    n_done, attempts = n_done + 1, 0
-                    yield done
-                return
-            except CancelledError:
-                # A worker of a Dask cluster is lost with the samples that it had.
-                attempts += 1
-                if attempts == DASK_ATTEMPTS:
-                    raise
+    def _in_order(self, jobs: Iterable[Any]) -> Generator[list[Trial]]:
+        parallel = Parallel(self.n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        return results_of(parallel, jobs)
 
     def _score(self, trial: Trial) -> Trial:
         """A candidate with its threshold tuned, or as failed if it has no score."""

@@ -139,5 +139,7 @@ def test_fits_of_a_lost_worker_are_submitted_again(monkeypatch):
     assert found.results["failed"].eq("").all()
     monkeypatch.setattr(execution, "DASK_ATTEMPTS", 1)
     calls.clear()
-    with pytest.raises(CancelledError):
+    with pytest.raises(
+        TableError, match="lost workers 1 times; finished fits are kept"
+    ):
         compare(*make_classification(80, 4, random_state=0), methods=FAST, folds=2)

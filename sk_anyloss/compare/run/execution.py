@@ -6,13 +6,13 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias
 
 from joblib import Parallel, delayed, parallel_config
 
+from sk_anyloss.compare.errors import TableError
 from sk_anyloss.compare.folds.splits import Splits
 from sk_anyloss.compare.folds.tuning import inner_groups
 from sk_anyloss.compare.run.encoded import forget_encoded
@@ -21,6 +21,7 @@ from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.run.store import Fold, Store
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric
+from sk_anyloss.search.cluster import LostWorkersError, results_of
 
 __all__ = ["Progress", "ProgressBar", "run_folds"]
 
@@ -145,12 +146,13 @@ def run_folds(
 
     def run_all() -> None:
         with _backend(dask, tables):
-            results = Parallel(
+            parallel = Parallel(
                 n_jobs=-1 if dask else n_jobs,
                 return_as="generator_unordered",
                 pre_dispatch=pre_dispatch,
                 batch_size=1,
-            )(jobs())
+            )
+            results = results_of(parallel, jobs())
             with _closing(results):
                 for fold in results:
                     finish(fold)
@@ -175,10 +177,13 @@ def run_folds(
                 try:
                     run_all()
                     return done
-                except CancelledError:  # A Dask worker is lost with its results.
+                except LostWorkersError as error:
                     attempts += 1
                     if attempts == DASK_ATTEMPTS:
-                        raise
+                        raise TableError(
+                            f"The Dask cluster has lost workers {attempts} times; "
+                            "finished fits are kept, and the same call resumes."
+                        ) from error
                 except BrokenProcessPool:  # One killed worker breaks joblib's pool.
                     rerun_started()
     except Stopped as stopped:
