@@ -6,6 +6,7 @@ import pickle
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 from datetime import timedelta
 
 #: Seconds after which processes that wait for each other are given up.
@@ -103,3 +104,18 @@ def _work(rank, size, folder, function, args, timeout):
         os._exit(1)  # Without waiting for the others.
     with open(f"{folder}/{rank}.pickle", "wb") as file:
         pickle.dump(result, file)
+
+
+@contextmanager
+def local_cluster():
+    """A Dask cluster of two workers, forked so that they need not import everything."""
+    import dask
+    import distributed
+
+    method = {"distributed.worker.multiprocessing-method": "forkserver"}
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with dask.config.set(method):
+        distributed.utils.get_mp_context()  # It sets what is imported; so do we, then.
+        fork_context()
+        with distributed.LocalCluster(2, host="127.0.0.1", **options) as cluster:
+            yield cluster

@@ -17,6 +17,7 @@ from sk_anyloss.compare.methods.registry import method_names
 from sk_anyloss.compare.run.store import Store
 from sk_anyloss.metrics import metric_names
 from tests.compare.samples import mixed
+from tests.processes import local_cluster
 
 FAST = "anyloss,logistic_balanced,histgb"
 
@@ -238,7 +239,7 @@ def test_a_killed_run_resumes_with_the_same_results(shop, results, tmp_path):
 
 
 def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     X, y = make_classification(300, 6, weights=[0.8], flip_y=0.1, random_state=0)
     path = tmp_path / "samples.npz"
     np.savez(path, X=X, y=y)
@@ -254,10 +255,7 @@ def test_a_dask_cluster_that_loses_a_worker_has_the_same_results(tmp_path):
     ]
     assert main([*words, "--jobs", "1", "--output", str(tmp_path / "here")]) == 0
     save, killed = Store.save, []
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
-        host="127.0.0.1",
-    ) as cluster:  # fmt: skip
+    with local_cluster() as cluster:
 
         def save_and_kill(store, fold):
             save(store, fold)

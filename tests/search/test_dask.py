@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,7 +17,7 @@ from skorch.callbacks import Callback
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
 from sk_anyloss.training.data.parquet import ParquetSource
-from tests.processes import fork_context
+from tests.processes import local_cluster
 from tests.tolerances import SAME_MODEL
 
 dask = pytest.importorskip("dask")
@@ -37,18 +36,6 @@ class KillsItsWorker(Callback):
         if path.exists() and path.read_text() != str(os.getpid()):
             path.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def local_cluster():
-    """Two workers that are forked, so that they need not import everything again."""
-    method = {"distributed.worker.multiprocessing-method": "forkserver"}
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with dask.config.set(method):
-        distributed.utils.get_mp_context()  # It sets what is imported; so do we, then.
-        fork_context()
-        with distributed.LocalCluster(2, host="127.0.0.1", **options) as cluster:
-            yield cluster
 
 
 def _times_sent(is_scattered):
