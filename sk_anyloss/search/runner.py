@@ -19,8 +19,8 @@ from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.losses.registry import trains_on_metric
 from sk_anyloss.metrics import metric_name
 from sk_anyloss.search.candidates import ESTIMATOR
-from sk_anyloss.search.cluster import results_of
 from sk_anyloss.search.effort.budget import Clock
+from sk_anyloss.search.effort.cluster import results_of
 from sk_anyloss.search.effort.halving import clearly_behind, first_fold, tried
 from sk_anyloss.search.fold_fits import run_trials
 from sk_anyloss.search.results import failure_message

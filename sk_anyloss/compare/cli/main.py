@@ -12,7 +12,10 @@ from collections.abc import Sequence
 
 from sk_anyloss.compare.cli.compare import run_compare
 from sk_anyloss.compare.cli.parser import make_parser
-from sk_anyloss.compare.cli.streams import replace_unencodable
+from sk_anyloss.compare.cli.streams import (
+    escape_control_characters,
+    replace_unencodable,
+)
 from sk_anyloss.compare.errors import OutputError, TableWarning
 from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.tables.reading.files import one_line
@@ -48,10 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ...
     0
     """
-    options = make_parser().parse_args(arguments)
-    given = sys.argv[1:] if arguments is None else arguments
-    options.command = shlex.join(["python", "-m", "sk_anyloss", *map(str, given)])
-    with replace_unencodable("backslashreplace"):
+    with replace_unencodable("backslashreplace"), escape_control_characters():
+        options = make_parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        options.command = shlex.join(["python", "-m", "sk_anyloss", *map(str, given)])
         return _run(options)
 
 

@@ -6,10 +6,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from sk_anyloss._files import check_replaceable
+from sk_anyloss.compare.cli.streams import Printable
 from sk_anyloss.compare.errors import TableError, missing_column
 from sk_anyloss.compare.model_file.loading import find_model, predict
 from sk_anyloss.compare.parquet.predictions import predict_folder
@@ -49,7 +51,10 @@ def run_predict(options: argparse.Namespace) -> None:
     keys = frame[kept].reset_index(drop=True)
     predicted = pd.concat([keys, predicted.reset_index(drop=True)], axis=1)
     if output is None:
-        predicted.to_csv(sys.stdout, index=False)
+        stream: Any = sys.stdout
+        if isinstance(stream, Printable) and not stream.isatty():
+            stream = stream.stream  # Data are written as they are.
+        predicted.to_csv(stream, index=False)
         return
     write(output, predicted.to_csv(index=False).encode())
     print(f"{len(predicted):,} samples labelled: {options.output}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sk_anyloss.compare.errors import quote_some
@@ -12,6 +13,7 @@ from sk_anyloss.compare.report.classes import shown_classes
 from sk_anyloss.compare.report.text import (
     constraint_text,
     other_texts,
+    printable,
     score_text,
 )
 from sk_anyloss.compare.report.versions import versions
@@ -47,29 +49,32 @@ def model_card(comparison: Results, method: str, facts: Facts, name: str) -> str
     texts = [score_text(row), *other_texts(comparison, None, row, method)]
     names = [metric_name(comparison.metric), *comparison.other_metrics]
     scores = "\n".join(
-        f"| {name} | {text} |" for name, text in zip(names, texts, strict=True)
+        f"| {_escape(name)} | {text} |" for name, text in zip(names, texts, strict=True)
     )
     score = constraint_text(row) or (
         f"{row['mean']:.3f} ± {row['std']:.3f} (mean and standard deviation over the "
         "folds)"
     )
     packages = "\n".join(f"- {name}: {value}" for name, value in versions().items())
-    settings = "\n".join(f"- {k}: {v}" for k, v in comparison.settings.items())
-    task = f"`{table.positive}` (positive) against `{table.negative}`"
+    settings = "\n".join(
+        f"- {k}: {_escape(str(v))}" for k, v in comparison.settings.items()
+    )
+    task = f"{_code(table.positive)} (positive) against {_code(table.negative)}"
     if table.n_classes > 2:
-        shown = [f"`{table.classes[code]}`" for code in shown_classes(table)]
+        shown = [_code(table.classes[code]) for code in shown_classes(table)]
         more = " and others" if len(shown) < table.n_classes else ""
         task = f"{table.n_classes} classes: {', '.join(shown)}{more}"
     found = comparison.recommendation()
-    effect = f"{describe_effect(comparison, method, table.name)}.\n"
+    effect = f"{describe_effect(comparison, method, table.name)}."
     if found is not None:
         # The sentence holds the effect of the method that it is about.
         advice = comparison.advice()
-        effect = advice if found.method == method else f"{effect}{advice}"
+        effect = advice if found.method == method else f"{effect} {advice}"
     threshold = calibrated = ""
     if facts.threshold is not None:
         threshold = (
-            f"It predicts {table.positive} from a score of {facts.threshold:.6g} on. "
+            f"It predicts {_code(table.positive)} from a score of "
+            f"{facts.threshold:.6g} on. "
         )
     if facts.calibration:
         calibrated = (
@@ -81,16 +86,16 @@ def model_card(comparison: Results, method: str, facts: Facts, name: str) -> str
             "Its scores rank the samples; they are not calibrated probabilities."
         )
     warnings = comparison.warnings()
-    checks = "\n".join(f"- {text}" for text in warnings) or "No check found anything."
-    columns = quote_some(facts.columns, most=20)
-    return f"""# Model card: {get_method(method).title}
+    checks = "\n".join(f"- {_escape(text)}" for text in warnings)
+    columns = _escape(quote_some(facts.columns, most=20))
+    return f"""# Model card: {_escape(get_method(method).title)}
 
 Classifies {task}.
-Fitted on all samples of {table.describe()}.
+Fitted on all samples of {_escape(table.describe())}.
 
-Selected by {comparison.metric_title} in cross-validation:
+Selected by {_escape(comparison.metric_title)} in cross-validation:
 {score}.
-{effect}
+{_escape(effect)}
 
 | metric | mean over the folds |
 |---|---|
@@ -100,7 +105,7 @@ Selected by {comparison.metric_title} in cross-validation:
 
 ## Checks
 
-{checks}
+{checks or "No check found anything."}
 
 ## Use
 
@@ -119,3 +124,17 @@ The data had the fingerprint `{facts.data["fingerprint"]}`.
 
 {packages}
 """
+
+
+def _escape(text: str) -> str:
+    """Text of one line that Markdown shows as it is."""
+    shown = printable(" ".join(text.split()))
+    return re.sub(r"[\\`*\[\]<>|~&]|\b_|_\b", r"\\\g<0>", shown)
+
+
+def _code(label: object) -> str:
+    """A label as code, between more backticks than it has in a row."""
+    text = printable(" ".join(str(label).split()))
+    marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{marks}{pad}{text}{pad}{marks}"

@@ -185,7 +185,7 @@ def verify_onnx(
     with_margin = type(model)()
     with_margin.CopyFrom(model)
     (decides,) = (node for node in model.graph.node if node.name == DECIDES)
-    shape = ["n", len(classes)]
+    shape: list[str | int | None] = ["n", len(classes)]
     with_margin.graph.output.append(
         helper.make_tensor_value_info(decides.input[0], TensorProto.DOUBLE, shape)
     )

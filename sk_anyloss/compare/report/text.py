@@ -27,6 +27,7 @@ __all__ = [
     "missed_text",
     "number_text",
     "other_texts",
+    "printable",
     "score_text",
     "wrap_finding",
 ]
@@ -50,6 +51,28 @@ MAX_WIDTH = 100
 MAX_LABEL, MAX_COLUMN = 24, 10
 #: Characters of the title of a row without a model, which names a class.
 MAX_TITLE = 32
+
+
+#: Characters that move the cursor, colour text or reverse it, and how they are shown.
+CONTROL = {
+    number: chr(number).encode("unicode_escape").decode()
+    for number in (
+        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)
+    )
+}  # fmt: skip
+
+
+def printable(text: str, keep: str = "\t\n") -> str:
+    r"""Text with its control characters as escape sequences, for terminals.
+
+    Examples
+    --------
+    >>> from sk_anyloss.compare.report.text import printable
+    >>> print(printable("\x1b[31mred"))
+    \x1b[31mred
+    """
+    kept = {ord(character): character for character in keep}
+    return text.translate({**CONTROL, **kept})
 
 
 def metric_title(metric: str | Metric) -> str:
@@ -229,7 +252,7 @@ def format_results(
         lines += [f"All {len(results.tables)} data sets", ""]
         lines += [*format_recommendation(results, None), ""]
         lines += [_format_ranking(results, None), "", *_wrap(results.verdict()), ""]
-    return "\n".join(lines + results.failures()).rstrip()
+    return printable("\n".join(lines + results.failures()).rstrip())
 
 
 def format_recommendation(results: Results, data: str | None) -> list[str]:
@@ -373,7 +396,7 @@ def _format_classes(section: ClassSection) -> list[str]:
 
 
 def _short(label: object, most: int = MAX_LABEL) -> str:
-    text = " ".join(str(label).split())
+    text = printable(" ".join(str(label).split()))
     return text if len(text) <= most else f"{text[: most - 2]}.."
 
 

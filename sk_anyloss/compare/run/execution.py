@@ -21,7 +21,7 @@ from sk_anyloss.compare.run.stopping import Stopped, stopped_by
 from sk_anyloss.compare.run.store import Fold, Store
 from sk_anyloss.compare.tables.table import Table
 from sk_anyloss.metrics import Metric
-from sk_anyloss.search.cluster import LostWorkersError, results_of
+from sk_anyloss.search.effort.cluster import LostWorkersError, results_of
 
 __all__ = ["Progress", "ProgressBar", "run_folds"]
 

@@ -45,7 +45,7 @@ def results_of(parallel: Parallel, jobs: Iterable[Any]) -> Generator[Any]:
     """
     backend, _ = get_active_backend()
     seconds = getattr(backend, "wait_for_workers_timeout", None) or WAIT
-    client = getattr(backend, "client", None)
+    client: Any = getattr(backend, "client", None)
     ended, waiting, given_up = (threading.Event() for _ in range(3))
 
     def watch() -> None:
