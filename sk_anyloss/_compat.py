@@ -299,12 +299,8 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> np.ndarray:
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_samples, sample_weight)
     weight = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        order="C",
-        input_name="sample_weight",
-    )
+        sample_weight, ensure_2d=False, order="C", input_name="sample_weight"
+    ).astype(np.float64, copy=False)
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight.shape is {weight.shape}; give a 1D array of {n_samples} "

@@ -56,10 +56,11 @@ def metric_score(
     pos_label : label, default=None
         The positive class; by default the greater of the two labels, as in
         ``classes_[1]``. With more than two labels, the other ones are the negatives.
+        It must be one of the labels, unless all samples have the same one.
     sample_weight : array-like of shape (n,), default=None
         Sample weights.
     labels : array-like of shape (C,), default=None
-        The classes in their order, for a metric of more than two, of ordered classes
+        All classes in their order, for a metric of more than two, of ordered classes
         or of a cost matrix; by default the sorted labels of both arrays.
 
     Returns
@@ -79,10 +80,17 @@ def metric_score(
     0.75
     """
     if _is_indicator(y_true) and _is_indicator(y_pred):
+        if pos_label not in (None, 1) or labels is not None:
+            raise ValueError(
+                f"pos_label={pos_label!r} and labels={labels!r} have no meaning for "
+                "matrices of 0 and 1; leave them out."
+            )
         return _label_score(metric, y_true, y_pred, sample_weight)
     true: np.ndarray = column_or_1d(y_true)
     predicted: np.ndarray = column_or_1d(y_pred)
     check_consistent_length(true, predicted, sample_weight)
+    if not len(true):
+        raise ValueError("y_true and y_pred are empty; at least one sample is needed.")
     weight: np.ndarray | None = None
     if sample_weight is not None:
         weight = check_sample_weight(sample_weight, len(true))
@@ -90,23 +98,49 @@ def metric_score(
     over_thresholds = is_curve(metric)
     given = (true,) if over_thresholds else (true, predicted)
     distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
-    classes = distinct if labels is None else np.asarray(labels)
+    classes = distinct if labels is None else _check_classes(labels, distinct)
+    if pos_label is not None:
+        _check_pos_label(pos_label, classes)
     if is_for_all or (len(classes) > 2 and pos_label is None and not over_thresholds):
-        if labels is not None and len(others := np.setdiff1d(distinct, classes)):
-            raise ValueError(
-                f"labels={classes.tolist()} must hold all classes, but y_true or "
-                f"y_pred has {others[0]!r} as well."
-            )
         M = confusion_matrix(true, predicted, labels=classes, sample_weight=weight)
         return evaluate_matrix(metric, M.astype(float), classes.tolist())
     if pos_label is None:
         pos_label = _greater_label(*given)
     target = (true == pos_label).astype(float)
     if over_thresholds:
-        scores = check_array(predicted, ensure_2d=False, dtype=(np.float64, np.float32))
+        scores = check_array(predicted, ensure_2d=False, input_name="y_pred")
+        scores = scores.astype(np.result_type(scores, np.float32), copy=False)
         return evaluate_logits(metric, scores, target, weight)
     decision = (predicted == pos_label).astype(float)
     return evaluate(metric, confusion(decision, 1 - decision, target, weight))
+
+
+def _check_classes(labels: ArrayLike, distinct: np.ndarray) -> np.ndarray:
+    """The classes that a user lists, among them all that there are."""
+    classes = np.asarray(labels)
+    if classes.ndim != 1 or len(np.unique(classes)) < max(len(classes), 1):
+        raise ValueError(
+            f"labels must be a list of the classes, each of them once; got {labels!r}."
+        )
+    # unique_labels refuses a mix of strings and numbers.
+    if len(others := np.setdiff1d(unique_labels(distinct, classes), classes)):
+        raise ValueError(
+            f"labels={classes.tolist()} must hold all classes, but y_true or "
+            f"y_pred has {others.tolist()[0]!r} as well."
+        )
+    return classes
+
+
+def _check_pos_label(pos_label: object, classes: np.ndarray) -> None:
+    """Refuse what is not one of the classes; a single one does not tell the other."""
+    known = classes.tolist()
+    is_text = [isinstance(label, str) for label in (pos_label, known[0])]
+    alone = len(known) == 1 and is_text[0] == is_text[1]
+    if np.ndim(pos_label) or not (alone or any(pos_label == c for c in classes)):
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a valid label: It should be one of "
+            f"{known[:20]}."
+        )
 
 
 def is_curve(metric: str | Callable[..., Any]) -> bool:

@@ -132,7 +132,7 @@ def test_area_is_undefined_for_one_class():
 
 @pytest.mark.parametrize("scores", [[0.1, np.nan], ["a", "b"]])
 def test_scores_must_be_numbers(scores):
-    with pytest.raises(ValueError, match=r"NaN|convert"):
+    with pytest.raises(ValueError, match=r"NaN|strings"):
         metric_score([0, 1], scores, metric="roc_auc")
 
 

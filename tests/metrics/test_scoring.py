@@ -92,6 +92,54 @@ def test_labels_must_hold_all_classes():
         metric_score([0, 1, 2], [0, 1, 3], metric="accuracy", labels=[0, 1, 2])
 
 
+NO_YES = (["no", "yes"], ["no", "no"])
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "f1_macro"])
+@pytest.mark.parametrize(
+    ("y", "given"),
+    [
+        (NO_YES, {"pos_label": "Yes"}),
+        (NO_YES, {"pos_label": ""}),
+        (NO_YES, {"pos_label": 1}),
+        (NO_YES, {"pos_label": b"yes"}),
+        (([0, 1], [0, 0]), {"pos_label": "1"}),
+        (([0, 1], [0, 0]), {"pos_label": 2}),
+        (([0, 1], [0, 0]), {"pos_label": 0.5}),
+        (([0, 1], [0, 0]), {"pos_label": np.nan}),
+        (([0, 1], [0, 0]), {"pos_label": [1]}),
+        (([0, 1], [0, 0]), {"pos_label": np.array([0, 1])}),
+        (([0, 1, 2], [0, 1, 2]), {"pos_label": 7}),
+        ((["no", "no"], ["no", "no"]), {"pos_label": 1}),
+        (([[1, 0], [0, 1]], [[1, 0], [1, 1]]), {"pos_label": 7}),
+        (([[1, 0], [0, 1]], [[1, 0], [1, 1]]), {"labels": [0, 1]}),
+        (([0, 1], [0, 1]), {"labels": [3, 4]}),
+        (([0, 1], [0, 1]), {"labels": [1]}),
+        (([0, 1], [0, 1]), {"labels": [0, 1, 1]}),
+        (([0, 1], [0, 1]), {"labels": ["0", "1"]}),
+        (([0, 1], [0, 1]), {"labels": [[0, 1]]}),
+        (([0, 1], [0, 1]), {"labels": 1}),
+        (([0, 1], [0, 1]), {"labels": []}),
+        (([0, 1], [0, 1]), {"labels": [0, 1, 2], "pos_label": 3}),
+        (([], []), {"pos_label": 1}),
+        (([0, 1], [0, 1]), {"sample_weight": ["1", "2"]}),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_scored_is_an_error(y, given, metric):
+    with pytest.raises(ValueError, match=r"pos_label|label|empty|strings"):
+        metric_score(*y, metric=metric, **given)
+
+
+def test_the_positive_class_of_a_curve_is_one_of_the_labels_and_scores_are_numbers():
+    with pytest.raises(ValueError, match="pos_label=5 is not a valid label"):
+        metric_score([0, 1], [0.2, 0.3], metric="roc_auc", pos_label=5)
+    with pytest.raises(ValueError, match="strings"):
+        metric_score([0, 1], ["0.2", "0.3"], metric="roc_auc")
+    counts = np.array([3, 250], dtype=np.uint8)
+    assert metric_score([0, 1], counts, metric="roc_auc") == 1
+
+
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         metric_score([0, 1], [0, 1, 1])
