@@ -342,7 +342,8 @@ class AnyLossClassifier(CallbackSupportMixin, DecidesByLogOdds, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes. Needed in the first call unless y has all of them.
+            All classes, each of them once. Needed in the first call unless y has all of
+            them; in later calls the same ones, or None.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples.
 

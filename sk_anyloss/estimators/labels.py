@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from sk_anyloss.estimators.tuning.responses import model_outputs
-from sk_anyloss.metrics.scoring import check_indicator
+from sk_anyloss.metrics.scoring import check_classes, check_indicator
 from sk_anyloss.training.targets import Binary, Multiclass, Multilabel, TargetType
 
-__all__ = ["Labels", "check_samples"]
+__all__ = ["Labels", "check_same", "check_samples"]
 
 #: The most classes that a network is built for. The soft confusion matrix of a batch
 #: and its gradient have the square of this many entries.
@@ -61,7 +61,7 @@ class Labels:
         cls,
         y: np.ndarray,
         pos_label: Hashable | None = None,
-        classes: np.ndarray | None = None,
+        classes: ArrayLike | None = None,
     ) -> Labels:
         """Find out what kind of target labels are, or say what is wrong with them.
 
@@ -71,8 +71,8 @@ class Labels:
             Labels.
         pos_label : label, default=None
             Of two classes, the positive one; None for the greater.
-        classes : ndarray, default=None
-            Classes beside those in y.
+        classes : array-like, default=None
+            All classes, if y may lack some.
 
         Returns
         -------
@@ -82,10 +82,13 @@ class Labels:
         check_types(y)
         check_classification_targets(y)
         if y.ndim == 2:
-            return cls._of_indicator(y, pos_label)
+            labels = cls._of_indicator(y, pos_label)
+            if classes is not None:
+                check_same(classes, labels.classes)
+            return labels
         found = np.unique(y)
         if classes is not None:
-            found = np.union1d(found, classes)
+            found = np.sort(check_classes(classes, found, "classes"))
         if len(found) > 2:
             return cls._of_classes(found, pos_label, len(y))
         found, positive = _two_classes(found, pos_label)
@@ -185,6 +188,15 @@ def _two_classes(
             f"pos_label={pos_label!r} is not one of the classes {found.tolist()}."
         )
     return found, found[1] if pos_label is None else pos_label
+
+
+def check_same(classes: ArrayLike, known: np.ndarray) -> None:
+    """Refuse other classes than those that an estimator has."""
+    if set(check_classes(classes, known, "classes").tolist()) != set(known.tolist()):
+        raise ValueError(
+            f"classes={np.asarray(classes).tolist()} is not the same as the classes of "
+            f"the model, {known.tolist()}; leave it out, or fit a new model."
+        )
 
 
 def check_types(y: np.ndarray) -> None:

@@ -65,8 +65,8 @@ def fit_stack(
         Weights of the samples, of shape (n_samples,) for all estimators, or of shape
         (n_models, n_samples), a set for each.
     classes : array-like of shape (n_classes,), default=None
-        Classes that all networks are to have, also where the samples of an estimator
-        lack one.
+        All classes, which all networks are to have, also where the samples of an
+        estimator lack one.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import confusion_matrix, make_scorer
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -24,6 +24,7 @@ from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 from sk_anyloss.metrics.registry import get_metric
 
 __all__ = [
+    "check_classes",
     "check_indicator",
     "is_curve",
     "metric_score",
@@ -98,7 +99,7 @@ def metric_score(
     over_thresholds = is_curve(metric)
     given = (true,) if over_thresholds else (true, predicted)
     distinct = unique_labels(*given)  # Refuses a mix of strings and numbers.
-    classes = distinct if labels is None else _check_classes(labels, distinct)
+    classes = distinct if labels is None else check_classes(labels, distinct)
     if pos_label is not None:
         _check_pos_label(pos_label, classes)
     if is_for_all or (len(classes) > 2 and pos_label is None and not over_thresholds):
@@ -115,23 +116,50 @@ def metric_score(
     return evaluate(metric, confusion(decision, 1 - decision, target, weight))
 
 
-def _check_classes(labels: ArrayLike, distinct: np.ndarray) -> np.ndarray:
-    """The classes that a user lists, among them all that there are."""
-    classes = np.asarray(labels)
-    if classes.ndim != 1 or len(np.unique(classes)) < max(len(classes), 1):
+def check_classes(
+    given: ArrayLike, distinct: np.ndarray, name: str = "labels"
+) -> np.ndarray:
+    """The classes that a user lists, once each, among them all those of the samples.
+
+    Parameters
+    ----------
+    given : array-like of shape (C,)
+        The list.
+    distinct : ndarray
+        Classes of the samples.
+    name : str, default='labels'
+        Name of the list, for messages.
+
+    Returns
+    -------
+    classes : ndarray of shape (C,)
+        The list as an array, in its order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.scoring import check_classes
+    >>> check_classes(["no", "Yes"], np.array(["no", "yes"]))
+    Traceback (most recent call last):
+    ...
+    ValueError: labels=['no', 'Yes'] must hold all classes, but y has 'yes' as well.
+    """
+    classes = np.asarray(given)
+    assert_all_finite(classes, input_name=name)
+    # unique_labels refuses a mix of strings and numbers, which an array would convert.
+    if classes.ndim != 1 or len(unique_labels(given)) < max(len(classes), 1):
         raise ValueError(
-            f"labels must be a list of the classes, each of them once; got {labels!r}."
+            f"{name} must be a list of the classes, each of them once; got {given!r}."
         )
-    # unique_labels refuses a mix of strings and numbers.
     if len(others := np.setdiff1d(unique_labels(distinct, classes), classes)):
         raise ValueError(
-            f"labels={classes.tolist()} must hold all classes, but y_true or "
-            f"y_pred has {others.tolist()[0]!r} as well."
+            f"{name}={classes.tolist()} must hold all classes, but y has "
+            f"{others.tolist()[0]!r} as well."
         )
     return classes
 
 
-def _check_pos_label(pos_label: object, classes: np.ndarray) -> None:
+def _check_pos_label(pos_label: Any, classes: np.ndarray) -> None:
     """Refuse what is not one of the classes; a single one does not tell the other."""
     known = classes.tolist()
     is_text = [isinstance(label, str) for label in (pos_label, known[0])]

@@ -126,6 +126,64 @@ def test_partial_fit_knows_the_classes_from_the_first_call(imbalanced):
         AnyLossClassifier().partial_fit(X[negatives], y[negatives])
 
 
+NAMES = np.array(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["a", "b"],
+        ["no", "Yes"],
+        ["no"],
+        [],
+        [0, 1],
+        ["no", "yes", "yes"],
+        ["no", "yes", 3],
+        [["no", "yes"]],
+        "noyes",
+        "yes",
+        {"no": 0, "yes": 1},
+        {"no", "yes"},
+        [0, 1, None],
+        [0, 1, np.nan],
+        [0.5, 1.5],
+        [b"no", b"yes"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_partial_fit_refuses_classes_that_are_not_those_of_y(
+    imbalanced, classes, is_first
+):
+    X, y = imbalanced
+    model = AnyLossClassifier(random_state=0)
+    if not is_first:
+        model.partial_fit(X, NAMES[y], classes=["yes", "no"])
+    with pytest.raises((ValueError, TypeError), match=r"classes|[Ll]abel|NaN"):
+        model.partial_fit(X, NAMES[y], classes=classes)
+
+
+def test_partial_fit_keeps_the_classes_of_the_first_call(imbalanced):
+    X, y = imbalanced
+    model = AnyLossClassifier(random_state=0)
+    model.partial_fit(X, NAMES[y], classes=["yes", "no", "perhaps"])
+    assert model.classes_.tolist() == ["no", "perhaps", "yes"]
+    model.partial_fit(X, NAMES[y], classes=["perhaps", "no", "yes"])
+    with pytest.raises(ValueError, match="not the same as the classes of the model"):
+        model.partial_fit(X, NAMES[y], classes=["no", "yes", "perhaps", "never"])
+    with pytest.raises(ValueError, match="must hold all classes"):
+        model.partial_fit(X, NAMES[y], classes=["no", "yes"])
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], [0, 1, 2], [0]])
+def test_partial_fit_refuses_classes_of_other_labels(imbalanced, classes):
+    X, y = imbalanced
+    labels = np.column_stack([y, 1 - y])
+    AnyLossClassifier().partial_fit(X, labels, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"classes|Mix of label"):
+        AnyLossClassifier().partial_fit(X, labels, classes=classes)
+
+
 def test_verbose_prints_a_line_an_epoch(imbalanced, capsys):
     X, y = imbalanced
     fit(X, y, verbose=1, max_epochs=3, early_stopping=True)

@@ -6,7 +6,6 @@ import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from torch import nn
 
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["check_same_classes", "check_same_network", "resumed"]
 
 
-def check_same_classes(
-    model: AnyLossClassifier, y: np.ndarray, partial: bool, classes: ArrayLike | None
-) -> None:
+def check_same_classes(model: AnyLossClassifier, y: np.ndarray, partial: bool) -> None:
     """Refuse labels that a fitted network has no output for."""
     has_labels = model.target_type_ == "multilabel-indicator"
     if has_labels or y.ndim > 1:
@@ -34,8 +31,6 @@ def check_same_classes(
         return
     check_classification_targets(y)
     labels = np.unique(y)
-    if partial and classes is not None:
-        labels = np.union1d(labels, classes)
     strange = np.setdiff1d(labels, model.classes_).tolist()
     if strange or not (partial or len(labels) == len(model.classes_)):
         raise ValueError(

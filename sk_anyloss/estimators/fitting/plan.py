@@ -11,7 +11,7 @@ from sk_anyloss.estimators.fitting.continuation import (
     check_same_classes,
     check_same_network,
 )
-from sk_anyloss.estimators.labels import Labels
+from sk_anyloss.estimators.labels import Labels, check_same
 from sk_anyloss.estimators.preparation import (
     class_weights,
     hold_out,
@@ -64,11 +64,12 @@ def make_plan(
     if index is not None:
         y = y[index]
     if is_continued:
-        check_same_classes(model, y, partial, classes)
+        if classes is not None:
+            check_same(classes, model.classes_)
+        check_same_classes(model, y, partial)
         check_same_network(model)
     else:
-        known = None if classes is None else np.asarray(classes)
-        model._labels = Labels.of(y, model.pos_label, known)
+        model._labels = Labels.of(y, model.pos_label, classes)
         model.classes_, model.pos_label_ = (
             model._labels.classes,
             model._labels.pos_label,
