@@ -185,7 +185,8 @@ class FusedAnyLoss(torch.autograd.Function):
                 positive = min(max(positive, -most), most)
             difference = positive - negative
             weights = torch.add(first.fill_(negative), target, alpha=difference)
-            by_logits = _sigmoid_backward(_sigmoid_backward(weights, h), p)
+            # Not p (1 - p), which is 0 from a logit of 17 on in single precision.
+            by_logits = _sigmoid_backward(weights, h).mul_(p).mul_(torch.sigmoid(-z))
             if logits.dim() == 2:
                 by_logits = by_logits.view(-1, 1)
             ctx.save_for_backward(logits, by_logits)

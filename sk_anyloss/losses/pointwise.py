@@ -117,7 +117,9 @@ class BCE(MeanLoss):
         return binary_cross_entropy_with_logits(logits, y, reduction="none")
 
     def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
-        return torch.sigmoid(logits) - y
+        # p - y without a difference of nearly equal numbers.
+        sign = 1 - 2 * y
+        return sign * torch.sigmoid(sign * logits)
 
 
 class MSE(MeanLoss):
@@ -135,11 +137,11 @@ class MSE(MeanLoss):
         return MulticlassMSE()
 
     def loss_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
-        return (torch.sigmoid(logits) - y) ** 2
+        return torch.sigmoid((1 - 2 * y) * logits) ** 2
 
     def derivative_per_sample(self, logits: Tensor, y: Tensor) -> Tensor:
-        p = torch.sigmoid(logits)
-        return 2 * (p - y) * p * torch.sigmoid(-logits)
+        wrong = (1 - 2 * y) * logits
+        return 2 * (1 - 2 * y) * torch.sigmoid(wrong) ** 2 * torch.sigmoid(-wrong)
 
 
 class WeightedBCE(BCE):

@@ -80,7 +80,8 @@ class Sigmoid(Step):
         h_not, h = decisions.unbind()
         torch.add(e, 1, out=h).reciprocal_()
         torch.mul(e, h, out=h_not)
-        derivative = p.addcmul_(p, p, value=-1)  # p (1 - p)
+        # Not p (1 - p), which is 0 from a logit of 17 on in single precision.
+        derivative = p.mul_(torch.sigmoid(-logit))
         return decisions, derivative.mul_(h).mul_(h_not)
 
     def _decide_small(
@@ -96,8 +97,7 @@ class Sigmoid(Step):
         np.add(e, 1, out=h)
         np.reciprocal(h, out=h)
         np.multiply(e, h, out=h_not)
-        np.subtract(1, p, out=e)
-        p *= e
+        p *= expit(-logit)
         p *= h
         p *= h_not
         return torch.from_numpy(decisions), torch.from_numpy(p)
