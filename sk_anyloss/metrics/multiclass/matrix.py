@@ -83,9 +83,10 @@ def gmean(M: Array) -> Array:
     >>> float(gmean(np.array([[1.0, 3.0], [0.0, 5.0]])))
     0.5
     """
-    present = M.sum(-1) != 0
-    count = (1.0 * present).sum(-1)
-    product = (recalls(M) + 1.0 * (M.sum(-1) == 0)).prod(-1)
+    totals = M.sum(-1)
+    # To the power of 0, a total is 1 in its dtype; a tensor times 1.0 is not.
+    count = ((totals != 0) * totals**0).sum(-1)
+    product = (recalls(M) + 1.0 * (totals == 0)).prod(-1)
     # The derivative of a root of 0 is infinite; training needs a finite one.
     return (product + (product == 0)) ** ratio(1.0, count) * (product != 0)
 
