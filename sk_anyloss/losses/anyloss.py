@@ -30,7 +30,11 @@ from sk_anyloss.losses.steps import (
 )
 from sk_anyloss.metrics import Average, Metric, get_metric, metric_name
 from sk_anyloss.metrics.arithmetic import FloatOrArray
-from sk_anyloss.metrics.class_weights import ClassWeights
+from sk_anyloss.metrics.class_weights import (
+    LEAST_COUNT,
+    ClassWeights,
+    without_traces,
+)
 from sk_anyloss.metrics.curves import Curve
 from sk_anyloss.metrics.derivatives.differentiable import (
     StackedMetrics,
@@ -302,11 +306,14 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         try:
             if isinstance(M, list):
                 (((tn, fp), (fn, tp)),) = M
+                if min(tn, fp, fn, tp) < LEAST_COUNT:
+                    counts = without_traces(np.array((tn, fp, fn, tp)))
+                    tn, fp, fn, tp = counts.tolist()
                 value, positives, negatives = self.value_and_derivatives(tn, fp, fn, tp)
                 finite = math.isfinite(value)
             else:
                 counts = M.to("cpu", torch.float64).flatten(1).numpy()
-                tn, fp, fn, tp = counts.T
+                tn, fp, fn, tp = without_traces(counts).T
                 metrics = self.stacked_metrics or StackedMetrics([self.metric] * len(M))
                 value, positives, negatives = metrics(tn, fp, fn, tp)
                 finite = np.isfinite(value).all()
@@ -318,7 +325,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
 
     def _curve_value_and_grad(self, S: Tensor) -> tuple[FloatOrArray, list[Factors]]:
         """Loss, and factors at each threshold, of a metric over thresholds."""
-        counts = S.to("cpu", torch.float64).flatten(2).numpy()
+        counts = without_traces(S.to("cpu", torch.float64).flatten(2).numpy())
         # From thresholds, models, counts to (K, T) for each count.
         tn, fp, fn, tp = counts.transpose(2, 1, 0)
         value, positives, negatives = self.value_and_derivatives(tn, fp, fn, tp)

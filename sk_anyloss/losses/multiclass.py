@@ -20,6 +20,7 @@ from sk_anyloss.metrics.class_weights import (
     ClassWeights,
     LabelWeights,
     largest_factor,
+    without_traces,
 )
 from sk_anyloss.metrics.derivatives.differentiable import not_finite
 from sk_anyloss.metrics.multiclass.gradients import (
@@ -137,16 +138,16 @@ class MulticlassAnyLoss(MovingAverage, ClassesLoss[Tensor, Decided, Tensor]):
 
     def value_and_grad(self, S: Tensor) -> tuple[np.ndarray, Tensor]:
         """Losses of shape (K,), and their gradients with respect to the matrices."""
-        M = S.to("cpu", torch.float64).numpy()
-        value, G = self._function(M.shape[-1])(M)
+        M = without_traces(S.to("cpu", torch.float64).numpy())
+        with np.errstate(all="ignore"):  # Next to 0, derivatives may overflow.
+            value, G = self._function(M.shape[-1])(M)
         if not math.isfinite(value.sum()):
             raise not_finite(str(self.name), M[~np.isfinite(value)][0].tolist())
-        if S.dtype != torch.float64:
-            most = largest_factor(S.dtype)
-            if np.abs(G).max() > most:
-                # No sample weighs more than all of them together.
-                most = largest_factor(S.dtype, M.sum((1, 2)).max())
-                G = G.clip(-most, most)
+        most = largest_factor(S.dtype)
+        if np.abs(G).max() > most:
+            # No sample weighs more than all of them together.
+            most = largest_factor(S.dtype, M.sum((1, 2)).max())
+            G = G.clip(-most, most)
         return 1 - value, torch.from_numpy(-G).to(S)
 
     def backward(

@@ -20,7 +20,7 @@ from sk_anyloss.losses.base import (
 )
 from sk_anyloss.losses.precision import at_least_single
 from sk_anyloss.metrics.arithmetic import FloatOrArray, ratio, values_of
-from sk_anyloss.metrics.class_weights import LabelWeights
+from sk_anyloss.metrics.class_weights import LabelWeights, without_traces
 from sk_anyloss.metrics.multilabel import LABEL_AVERAGES, LabelAverage
 
 __all__ = ["OverLabels"]
@@ -208,6 +208,7 @@ class OverLabels(MovingAverage, Loss[Any, Any, Any]):
                 (a * b).sum(1).to("cpu", torch.float64).numpy()
                 for a, b in ((1 - y, h_not), (1 - y, h), (y, h_not), (y, h))
             ]
+            counts = [without_traces(count) for count in counts]
             value, positives, negatives = (
                 logits.new_tensor(part)
                 for part in loss.stacked_metrics.of_matrices(*counts)

@@ -14,7 +14,16 @@ from sk_anyloss._compat import in_transform
 from sk_anyloss.metrics.arithmetic import FloatOrArray
 from sk_anyloss.metrics.confusion import class_parts
 
-__all__ = ["AnyWeights", "ClassWeights", "LabelWeights", "largest_factor"]
+__all__ = [
+    "AnyWeights",
+    "ClassWeights",
+    "LabelWeights",
+    "largest_factor",
+    "without_traces",
+]
+
+#: Derivatives by smaller counts may overflow.
+LEAST_COUNT = 1e-290
 
 
 def largest_factor(dtype: torch.dtype, heaviest: float = 1.0) -> float:
@@ -44,6 +53,29 @@ def largest_factor(dtype: torch.dtype, heaviest: float = 1.0) -> float:
     """
     # Never so large that a further factor, such as the steepness, overflows.
     return torch.finfo(dtype).max * 1e-12 / min(max(heaviest, 1e-6), 1.0)
+
+
+def without_traces(counts: np.ndarray) -> np.ndarray:
+    """Counts of which those next to 0 are 0, since derivatives by them overflow.
+
+    Parameters
+    ----------
+    counts : ndarray
+        Sums of soft decisions.
+
+    Returns
+    -------
+    counts : ndarray
+        Smaller ones than 1e-290 are 0, unless all are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_anyloss.metrics.class_weights import without_traces
+    >>> without_traces(np.array([2.0, 1e-300])), without_traces(np.array([1e-300]))
+    (array([2., 0.]), array([1.e-300]))
+    """
+    return counts * (counts > min(LEAST_COUNT, 1e-100 * counts.max(initial=0)))
 
 
 class _BatchWeights:

@@ -43,8 +43,9 @@ def one_against_rest(M: Array) -> Counts[Array]:
     array([2., 1., 1.])
     """
     tp = M.diagonal(0, -2, -1)
-    fn, fp = M.sum(-1) - tp, M.sum(-2) - tp
-    tn = M.sum(-1).sum(-1)[..., None] - tp - fn - fp
+    # Rounding can leave a little less than 0, of which there is no root.
+    fn, fp = (M.sum(-1) - tp).clip(0), (M.sum(-2) - tp).clip(0)
+    tn = (M.sum(-1).sum(-1)[..., None] - tp - fn - fp).clip(0)
     return Counts(tn, fp, fn, tp)
 
 

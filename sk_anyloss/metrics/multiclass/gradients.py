@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.binary import FBeta
+from sk_anyloss.metrics.constraints import TOLERANCE
 from sk_anyloss.metrics.derivatives import value_and_derivatives
 from sk_anyloss.metrics.derivatives.differentiable import (
     derivatives_of_each,
@@ -108,6 +109,13 @@ def differentiate_matrix(metric: MatrixMetric) -> ValueAndGrad:
         return partial(_kappa, metric.power)
     if isinstance(metric, CostMatrix):
         return partial(_savings, metric)
+    if isinstance(metric, MatrixAtLeast):
+        return partial(
+            _at_least,
+            metric,
+            differentiate_matrix(metric.goal),
+            differentiate_matrix(metric.constraint),
+        )
     found = getattr(metric, "__self__", metric)
     if isinstance(found, (Average, OfClass)) and has_closed_form(found.metric):
         binary = get_metric(found.metric)
@@ -162,8 +170,9 @@ def _average_value_and_grad(
     beta = metric.beta if isinstance(metric, FBeta) else 0.0
     if beta > 1e-6 and average == "macro" and rows.all():
         return _macro_f_beta(beta, rows, columns, tp)
-    fn, fp = rows - tp, columns - tp
-    tn = rows.sum(1, keepdims=True) - rows - fp
+    # Rounding can leave a little less than 0, of which there is no root.
+    fn, fp = (rows - tp).clip(0), (columns - tp).clip(0)
+    tn = (rows.sum(1, keepdims=True) - rows - fp).clip(0)
     weights = np.ones((1, 1))
     if average == "micro":
         tn, fp, fn, tp = (count.sum(1, keepdims=True) for count in (tn, fp, fn, tp))
@@ -214,8 +223,9 @@ def _of_class_value_and_grad(
     totals = M.sum(2).tolist(), M[:, :, c].sum(1).tolist(), M[:, c, c].tolist()
     # With numbers, which is faster than arrays of a few of them.
     for rows, column, tp in zip(*totals, strict=True):
-        fn, fp = rows[c] - tp, column - tp
-        tn = sum(rows) - tp - fn - fp
+        # Rounding can leave a little less than 0, of which there is no root.
+        fn, fp = max(rows[c] - tp, 0.0), max(column - tp, 0.0)
+        tn = max(sum(rows) - tp - fn - fp, 0.0)
         each.append(value_and_derivatives(binary, tn, fp, fn, tp))
     value, positives, negatives = np.array(each, dtype=float).T
     G = np.zeros_like(M)
@@ -253,7 +263,7 @@ def _gmean(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     present = (M.sum(-1) != 0).sum(-1)
     share = value * _inverse(present.astype(float))
     right = M.diagonal(0, 1, 2)
-    return value, _on_diagonal(share[:, None] * _inverse(right), M)
+    return value, _on_diagonal(share[:, None] / np.where(right == 0, np.inf, right), M)
 
 
 def _mcc(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -300,6 +310,17 @@ def _savings(metric: CostMatrix, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     value = metric(M)  # Also refuses another number of classes.
     inverse = _inverse(M.sum(2) @ (most - costs.min(axis=1)))
     return value, (most[:, None] - costs) * inverse[:, None, None]
+
+
+def _at_least(
+    metric: MatrixAtLeast, goal: ValueAndGrad, constraint: ValueAndGrad, M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    # The gradient of the part that the value is made of; 0 times that of the other one
+    # is not a number where it overflows.
+    (goals, G), (constraints, H) = goal(M), constraint(M)
+    is_met = constraints - metric.floor >= -TOLERANCE
+    value = np.where(is_met, goals, constraints - metric.floor)
+    return value, np.where(is_met[:, None, None], G, H)
 
 
 _CLOSED_FORMS: dict[MatrixMetric, ValueAndGrad] = {
