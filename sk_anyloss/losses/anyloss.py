@@ -188,7 +188,7 @@ class AnyLoss(MovingAverage, Loss[Tensor, Tensor, FactorsByThreshold]):
         y : tensor of shape (n,), (n, 1) or (n, Q)
             Labels or classes, of any dtype.
         sample_weight : tensor of shape (n,), default=None
-            Weights; a sample of weight 2 counts as two.
+            Weights, finite and not negative; a sample of weight 2 counts as two.
 
         Returns
         -------

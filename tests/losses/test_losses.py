@@ -350,3 +350,18 @@ def test_logits_must_be_floating_point_numbers():
     _, y, _ = batch()
     with pytest.raises(TypeError, match="floating-point"):
         AnyLoss()(y.long(), y)
+
+
+@pytest.mark.parametrize("loss", KINDS, ids=str)
+@pytest.mark.parametrize("wrong", [-1.0, -1e-30, np.nan, np.inf])
+def test_weights_that_are_negative_or_not_finite_are_refused(loss, wrong):
+    z, y, w = batch()
+    w[3] = wrong
+    with pytest.raises(ValueError, match="sample_weight must be finite and not neg"):
+        loss(z, y, w)
+
+
+@pytest.mark.parametrize("labels", [torch.tensor([0, 2, 1]), torch.eye(3)])
+def test_negative_weights_are_refused_for_classes_and_labels(labels):
+    with pytest.raises(ValueError, match="sample_weight must be finite and not neg"):
+        AnyLoss("f1_macro")(torch.zeros(3, 3), labels, torch.tensor([1.0, -1, 1]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from sk_anyloss._compat import in_transform
@@ -115,4 +117,11 @@ def as_weight(sample_weight: Tensor | None, n: int, like: Tensor) -> Tensor | No
             "sample_weight must have one entry per sample; got shape "
             f"{tuple(sample_weight.shape)} for {n} samples."
         )
-    return sample_weight.reshape(n).to(like)
+    weight = sample_weight.reshape(n).to(like)
+    # One bit to read from a device, as of the labels. NaN compares as False.
+    if not bool(((weight >= 0) & (weight < math.inf)).all()):
+        raise ValueError(
+            "sample_weight must be finite and not negative, got "
+            f"{sample_weight.unique()[:5].tolist()} among them."
+        )
+    return weight

@@ -260,7 +260,7 @@ class Loss(nn.Module, Generic[Statistics, Cache, Gradient]):
         y : tensor of shape (n,), (n, 1) or (n, Q)
             Labels, 0 or 1; or classes, 0 to C - 1; or a matrix of labels. Of any dtype.
         sample_weight : tensor of shape (n,), default=None
-            Weights; a sample of weight 2 counts as two.
+            Weights, finite and not negative; a sample of weight 2 counts as two.
 
         Returns
         -------
