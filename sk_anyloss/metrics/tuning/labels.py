@@ -12,7 +12,7 @@ from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 from sk_anyloss.metrics.tuning.thresholds import (
     best_threshold,
     check_values,
-    clip_infinite,
+    thresholds_between,
 )
 
 __all__ = ["best_label_thresholds"]
@@ -70,7 +70,7 @@ def best_label_thresholds(
         kept = sample_weight > 0
         log_odds, target = log_odds[kept], target[kept]
         sample_weight = sample_weight[kept]
-    z, y = clip_infinite(np.asarray(log_odds, dtype=float)), np.asarray(target)
+    z, y = np.asarray(log_odds, dtype=float), np.asarray(target)
     varies = [int(q) for q in np.flatnonzero(y.min(axis=0) != y.max(axis=0))]
     alone = np.zeros(z.shape[1])
     for q in varies:
@@ -151,8 +151,8 @@ def _parts(decided: np.ndarray, true: np.ndarray) -> Counts[np.ndarray]:
 
 def _best_of(scores: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     """The threshold nearest to 0 of those with the largest value."""
-    z = np.unique(scores)[::-1]
-    thresholds = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
+    thresholds, reachable = thresholds_between(scores)
+    values = values[reachable]
     best = np.flatnonzero(values >= values.max() - TOLERANCE)
     nearest = best[np.argmin(np.abs(thresholds[best]))]
     return float(thresholds[nearest]), float(values[nearest])

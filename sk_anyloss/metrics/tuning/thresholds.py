@@ -8,34 +8,50 @@ from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 
-__all__ = ["best_threshold", "check_values", "clip_infinite"]
+__all__ = ["best_threshold", "check_values", "thresholds_between"]
 
 
-def clip_infinite(scores: np.ndarray) -> np.ndarray:
-    """Replace infinite scores by finite ones in the same order.
-
-    Infinite scores have no midpoint to others.
+def thresholds_between(scores: np.ndarray) -> tuple[np.ndarray, slice]:
+    """Thresholds above all scores, between any two neighbours, and below all.
 
     Parameters
     ----------
-    scores : ndarray
+    scores : ndarray of shape (n,)
         Log-odds.
 
     Returns
     -------
-    scores : ndarray
-        Finite ones are unchanged.
+    thresholds : ndarray of shape (m,)
+        Falling. Whatever the precision, ``scores > thresholds[j]`` holds for the
+        distinct scores above it and for no other.
+    reachable : slice
+        Which of the thresholds for m - 1 distinct scores these are: no threshold is
+        above a score of inf or below one of -inf.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_anyloss.metrics.tuning.thresholds import clip_infinite
-    >>> clip_infinite(np.array([-np.inf, 3.0, np.inf]))
-    array([-7.,  3.,  7.])
+    >>> from sk_anyloss.metrics.tuning.thresholds import thresholds_between
+    >>> thresholds_between(np.array([2.0, 3.0]))
+    (array([4. , 2.5, 1. ]), slice(0, 3, None))
+    >>> thresholds_between(np.array([-np.inf, 3.0, np.inf]))
+    (array([ 5., -2.]), slice(1, 3, None))
     """
-    finite = scores[np.isfinite(scores)]
-    far = 1 + 2 * np.abs(finite).max(initial=1.0)
-    return np.clip(scores, -far, far)
+    z = np.unique(scores)[::-1]
+    finite = np.abs(z[np.isfinite(z)])
+    lowest = z.dtype.type(-np.inf)
+    with np.errstate(over="ignore"):
+        far = np.minimum(1 + 2 * finite.max(initial=1.0), np.finfo(z.dtype).max)
+        below = np.nextafter(z[-1], lowest)
+    # Infinite scores have no midpoint to others.
+    near = np.clip(z, -far, far)
+    middle = near[:-1] / 2 + near[1:] / 2
+    thresholds = np.concatenate(([near[0] + 1], middle, [near[-1] - 1]), dtype=z.dtype)
+    # The midpoint of adjacent numbers is one of them, and a huge one plus 1 is itself.
+    is_between = thresholds >= np.append(z, lowest)
+    is_between[1:] &= thresholds[1:] < z
+    reachable = slice(int(z[0] == np.inf), len(z) + int(z[-1] != -np.inf))
+    return np.where(is_between, thresholds, np.append(z, below))[reachable], reachable
 
 
 def check_values(metric: object, values: np.ndarray) -> np.ndarray:
@@ -97,7 +113,8 @@ def best_threshold(
     -------
     threshold : float
         Samples with a larger logit are to be decided positive. It lies halfway between
-        two logits; of equally good thresholds, it is the one nearest to 0.
+        two logits; of equally good thresholds, it is the one nearest to 0. Logits of
+        inf and -inf are positive and negative at any threshold.
     value : float
         The metric at the threshold.
 
@@ -111,14 +128,14 @@ def best_threshold(
     if sample_weight is not None:  # Samples of weight 0 count as absent.
         kept = sample_weight > 0
         logits, target, sample_weight = logits[kept], target[kept], sample_weight[kept]
-    logits = clip_infinite(logits)
+    logits = logits if logits.dtype.kind == "f" else logits.astype(float)
+    thresholds, reachable = thresholds_between(logits)
     # From the threshold above all logits to the one below all of them.
     counts = counts_at_every_score(logits, target, sample_weight)
     tn, fp, fn, tp = (np.insert(count, 0, 0.0) for count in counts)
     tn[0], fn[0] = fp[-1], tp[-1]
-    values = check_values(metric, metric_values(metric, tn, fp, fn, tp))
-    z = np.unique(logits.astype(float))[::-1]
-    thresholds = np.concatenate(([z[0] + 1], (z[:-1] + z[1:]) / 2, [z[-1] - 1]))
+    in_reach = (count[reachable] for count in (tn, fp, fn, tp))
+    values = check_values(metric, metric_values(metric, *in_reach))
     candidates = np.flatnonzero(values == values.max())
     best = candidates[np.argmin(np.abs(thresholds[candidates]))]
     return float(thresholds[best]), float(values[best])
