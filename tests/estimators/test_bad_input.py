@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import torch
 from sklearn.exceptions import NotFittedError
 
@@ -170,6 +171,15 @@ def test_predicting_before_fitting_and_with_other_columns(method):
     model.fit(X, Y)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
         getattr(model, method)(X[:, :2])
+
+
+@pytest.mark.parametrize("n_bins", [None, 4])
+@pytest.mark.parametrize("to_samples", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("least", [5e-324, 1e-310])
+def test_a_feature_of_0_and_the_least_of_all_numbers(least, to_samples, n_bins):
+    samples = to_samples(np.column_stack([X, (X[:, 1] > 0) * least]))
+    model = AnyLossClassifier(n_bins=n_bins, max_epochs=3, random_state=0)
+    assert np.isfinite(model.fit(samples, Y).predict_proba(samples)).all()
 
 
 def test_values_too_large_to_standardise():

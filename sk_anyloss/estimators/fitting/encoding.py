@@ -74,12 +74,13 @@ def _standardized(source: Source, sample: Subset) -> Encoding:
         for j in strange.tolist():
             feature = source.feature(j, sample.index)
             mean[j], scale[j] = _exact_mean_and_scale(feature, sample.weight)
-    if not (np.isfinite(mean).all() and (scale > 0).all()):
+    if not np.isfinite(mean).all():
         (j, *_) = np.flatnonzero(~np.isfinite(mean)).tolist()
         raise ValueError(
             f"X has values too large to be standardised in column {j}, beyond a "
             f"quarter of the largest number of {source.dtype}. Scale that column first."
         )
+    # The scale of the least of all numbers rounds to 0.
     return Encoding(mean, np.maximum(scale, np.finfo(source.dtype).tiny))
 
 
