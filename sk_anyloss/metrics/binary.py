@@ -276,7 +276,7 @@ for _beta in (0.5, 1.0, 2.0):
     register_metric(f"f{_beta:g}")(FBeta(_beta))
 
 register_family(
-    r"f(\d+\.?\d*|\.\d+)",
+    r"f(\d+(?:\.\d*)?|\.\d+)",
     build=lambda match: FBeta(float(match[1])),
     spelling=lambda match: match[0].lower(),
     reserved_for="the F-beta score",

@@ -16,6 +16,9 @@ from sk_anyloss.metrics.registry import (
 
 __all__ = ["AtLeast", "ScoreAtLeast"]
 
+#: A floor. One way to match it: with two, a long text takes its length squared.
+NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+
 #: Sums of weights are rounded, so a constraint missed by less counts as met.
 TOLERANCE = 1e-9
 
@@ -117,7 +120,7 @@ def _spelling(match: re.Match[str]) -> str:
     return re.sub(r"[\w.]+", lambda part: parts.get(part[0], part[0]), match[0])
 
 
-register_family(r"([\w.]+) *@ *([\w.]+) *>= *(\d*\.?\d+)", _build, _spelling)
+register_family(rf"([\w.]+) *@ *([\w.]+) *>= *({NUMBER})", _build, _spelling)
 
 
 class ScoreAtLeast(float):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from sk_anyloss.metrics.arithmetic import Array, Metric, values_of
-from sk_anyloss.metrics.constraints import AtLeast
+from sk_anyloss.metrics.constraints import NUMBER, AtLeast
 from sk_anyloss.metrics.multiclass.averages import Average, one_against_rest
 from sk_anyloss.metrics.multiclass.matrix import (
     CohenKappa,
@@ -55,8 +55,8 @@ _MATRIX_METRICS: dict[str, MatrixMetric] = {
 
 #: ``'recall[fraud]'``: a binary metric of one class against the rest.
 _OF_CLASS = re.compile(r"([\w.]+)\[(.+)\]")
-#: ``'f1_macro@recall[fraud]>=0.8'``: a floor under another metric.
-_AT_LEAST = re.compile(r"(.+?) *@ *(.+?) *>= *(\d*\.?\d+)")
+#: The floor under a metric, as in ``'f1_macro@recall[fraud]>=0.8'``.
+_FLOOR = re.compile(NUMBER)
 
 
 @dataclass(frozen=True)
@@ -283,8 +283,15 @@ def split_constraint(metric: object) -> tuple[str, str, float] | None:
     >>> split_constraint("f1_macro@recall[fraud]>=0.8")
     ('f1_macro', 'recall[fraud]', 0.8)
     """
-    match = _AT_LEAST.fullmatch(metric) if isinstance(metric, str) else None
-    return None if match is None else (match[1], match[2], float(match[3]))
+    if not isinstance(metric, str):
+        return None
+    goal, _, rest = metric.partition("@")
+    constraint, _, floor = (part.strip() for part in rest.rpartition(">="))
+    # A class may be called 'a@b' or '>=50', but a constraint has none of its own.
+    is_nested = "@" in constraint and ">=" in constraint
+    if is_nested or not (goal and constraint and _FLOOR.fullmatch(floor)):
+        return None
+    return goal.rstrip(), constraint, float(floor)
 
 
 def is_for_several(metric: str | Metric | MatrixMetric) -> bool:

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -91,3 +94,33 @@ def test_savings_are_1_for_the_cheapest_and_0_for_the_most_expensive_decisions()
 def test_what_cannot_be_meant_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+LONG_NAMES = """
+from sk_anyloss import metric_score
+from sk_anyloss.metrics import get_metric
+
+texts = [" @ ", "@", ">=", "@ >= ", "a@b>=1", "a >= 1 @ ", " ", "1", "f1", ".", "[a]"]
+for text in texts:
+    for name in (text * 5000, "f1@recall>=" + text * 5000, "f" + text * 5000 + "x"):
+        for find in (get_metric, lambda x: metric_score([0, 1], [0, 1], metric=x)):
+            try:
+                find(name)
+            except ValueError:
+                continue
+            print("taken:", name[:30])
+"""
+
+
+def test_long_names_are_refused_in_time_that_grows_with_their_length():
+    command = [sys.executable, "-c", LONG_NAMES]
+    found = subprocess.run(command, timeout=120, check=True, capture_output=True)
+    assert found.stdout == b""
+
+
+@pytest.mark.parametrize("label", ["a@b", ">=50", "a b", "]", "x@y.z"])
+def test_a_class_with_signs_in_its_name(label):
+    classes = ["fine", label, "late"]
+    for name in (f"f1_macro@recall[{label}]>=0.4", f"f1_macro @ recall[{label}] >= .4"):
+        assert matrix_metric(name, classes)(M) == matrix_metric("f1", classes)(M)
+    assert matrix_metric(f"recall[{label}]", classes)(M) == 0.5
