@@ -143,7 +143,7 @@ NAMES = np.array(["no", "yes"])
         "noyes",
         "yes",
         {"no": 0, "yes": 1},
-        {"no", "yes"},
+        pytest.param({"no", "yes"}, id="set"),
         [0, 1, None],
         [0, 1, np.nan],
         [0.5, 1.5],
