@@ -40,19 +40,26 @@ class DecidesByEnsemble(DecidesByLogOdds):
         networks = [i for i in order if trials[i].is_network][: self.n_best]
         return [i for i in order if i in networks or not trials[i].is_network]
 
-    def _combine(self, chosen: Sequence[Trial], out_of_fold: OutOfFold) -> np.ndarray:
+    def _combine(
+        self, chosen: Sequence[Trial], out_of_fold: OutOfFold, tunes: bool = False
+    ) -> np.ndarray:
         """Take the models of candidates, with the weights that their scores earn.
 
         Networks are one member, which counts for all of them; every other classifier
         is one by itself. The ensemble decides at 0.5, since each member has its own
         threshold: tuning another one on few positives loses more than it gains.
+        If its mean is worse than the best candidate by more than the standard error of
+        the difference, as where members hardly agree on any positive, that one decides
+        alone.
 
         Parameters
         ----------
         chosen : sequence of Trial
-            The candidates, none of which failed.
+            The candidates, none of which failed, the best one first.
         out_of_fold : OutOfFold
             The samples that were left out.
+        tunes : bool, default=False
+            Whether the ensemble's own threshold will be tuned.
 
         Returns
         -------
@@ -74,6 +81,15 @@ class DecidesByEnsemble(DecidesByLogOdds):
         weights = np.zeros(len(chosen))
         for member, weight in zip(members, found, strict=True):
             weights[member] = weight / len(member)
+        pair = [
+            self._as_outputs(np.tensordot(w, np.array(scores), axes=1))
+            for w in (weights, np.eye(len(chosen))[0])
+        ]
+        if tunes:
+            pair = [out_of_fold.nested_margin(outputs) for outputs in pair]
+        of_best = trust(pair, out_of_fold)
+        if of_best.differences[1] > of_best.errors[1]:
+            weights = np.eye(len(chosen))[0]
         self._take(chosen, weights)
         self.oof_rows_, self.oof_target_ = out_of_fold.index, out_of_fold.target
         self.oof_weight_ = out_of_fold.weight

@@ -344,8 +344,9 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         trials = runner.run(candidates, data)
         order = self._record(trials, out_of_fold)
         chosen = self._choose(trials, order)
-        weights = self._combine([trials[i] for i in chosen], out_of_fold)
-        if self.ensemble and runner.tunes_threshold():
+        tunes = self.ensemble and runner.tunes_threshold()
+        weights = self._combine([trials[i] for i in chosen], out_of_fold, tunes)
+        if tunes:
             self._tune_ensemble(out_of_fold)
         share = self.cv_results_["weight"] = np.zeros(len(trials))
         share[chosen] = weights

@@ -1,11 +1,15 @@
 """Weights by scores and their standard errors."""
 
+from operator import itemgetter
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sk_anyloss import AnyLossClassifierCV
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
@@ -139,3 +143,27 @@ def test_scores_have_standard_errors(searched):
     model, _, _ = searched
     errors = model.cv_results_["pooled_test_error"]
     assert ((errors[:3] > 0.01) & (errors[:3] < 0.1)).all()
+
+
+def test_an_ensemble_that_is_worse_than_its_best_member_does_not_decide():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 3)), np.zeros(900, dtype=int)
+    y[:60] = 1
+    for k in range(3):  # Each feature shows other positives, so members never agree.
+        X[20 * k : 20 * k + 20, k] += 7
+    candidates = [
+        make_pipeline(FunctionTransformer(itemgetter((slice(None), [k]))), GaussianNB())
+        for k in range(3)
+    ]
+    model = AnyLossClassifierCV(candidates=candidates, random_state=0).fit(X, y)
+    results = model.cv_results_
+    assert (results["pooled_test_score"] > 0.4).all()
+    decided = f1_score(model.oof_target_, model.oof_proba_ > model.threshold_)
+    assert decided >= model.best_score_ - results["pooled_test_error"].max()
+    assert f1_score(y, model.predict(X)) > 0.4
+    # What the search says of it agrees.
+    best = model.best_index_
+    np.testing.assert_array_equal(results["weight"], np.arange(3) == best)
+    assert model.ensemble_indices_ == [best]
+    assert len(model.estimators_) == 5
+    assert [reason for _, reason in model.dropped_] == ["others are better"] * 2
