@@ -38,6 +38,7 @@ def default_candidates(
     target_type: str = "binary",
     *,
     n_samples: int = 0,
+    smallest_class: int = TREE_SAMPLES,
     is_sparse: bool = False,
 ) -> list[dict[str, Any]]:
     """The default candidates: networks, and gradient boosting where it helps.
@@ -51,7 +52,10 @@ def default_candidates(
     target_type : str, default='binary'
         ``'binary'``, ``'multiclass'`` or ``'multilabel-indicator'``.
     n_samples : int, default=0
-        Number of samples. From 100 on, gradient boosting is tried for two classes.
+        Number of samples. From 100 on, gradient boosting is tried for classes.
+    smallest_class : int, default=100
+        Samples of the rarest class. Of fewer than 3, a fold may train on one, which
+        gradient boosting cannot split off for early stopping.
     is_sparse : bool, default=False
         Whether the samples are a sparse matrix, which gradient boosting does not take.
 
@@ -59,8 +63,9 @@ def default_candidates(
     -------
     candidates : list of dict
         Each network on the metric and on cross-entropy, on standardised features.
-        Beside them, what represents thresholds on single features: gradient boosting,
-        or the same networks on 8 bins of each feature.
+        Beside them, what represents thresholds on single features: gradient boosting
+        for two classes, the same networks on 8 bins of each feature otherwise, and
+        for more classes both, without the linear network on bins.
 
     Examples
     --------
@@ -71,14 +76,22 @@ def default_candidates(
     hidden=(4,), lr=CosineDecay(0.03), step=sigmoid, L=5
     hidden=(4,), lr=CosineDecay(0.03), loss=bce
     """
-    if target_type == "binary" and n_samples >= TREE_SAMPLES and not is_sparse:
-        trees: list[dict[str, Any]] = [{ESTIMATOR: HistGradientBoostingClassifier()}]
+    tries_trees = n_samples >= TREE_SAMPLES and not is_sparse
+    # Its early stopping splits samples by class.
+    early_stopping = "auto" if smallest_class > 2 else False
+    trees: list[dict[str, Any]] = [
+        {ESTIMATOR: HistGradientBoostingClassifier(early_stopping=early_stopping)}
+    ]
+    if target_type == "binary" and tries_trees:
         networks = candidate_grid(hidden, bins=[None])
         # Trees are first, since they are worth most if time is short.
         return trees + networks if networks else []
-    return candidate_grid(
-        hidden, bins=[None, 8] if 8 * n_features <= MAX_BINS else [None]
-    )
+    bins = [None, 8] if 8 * n_features <= MAX_BINS else [None]
+    networks = candidate_grid(hidden, bins=bins)
+    if target_type == "multiclass" and tries_trees and networks:
+        networks = [p for p in networks if p["hidden"] or "n_bins" not in p]
+        return networks + trees  # With a tree for each class in a round.
+    return networks
 
 
 def candidate_grid(

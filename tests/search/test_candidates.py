@@ -68,7 +68,7 @@ def is_tree(candidate):
     return isinstance(candidate.get("estimator"), HistGradientBoostingClassifier)
 
 
-def test_trees_stand_in_for_bins_from_100_samples_on():
+def test_trees_are_tried_from_100_samples_on():
     def kinds(*args, **options):
         found = default_candidates([(), (8,)], 4, *args, **options)
         n_bins = sum("n_bins" in candidate for candidate in found)
@@ -77,7 +77,9 @@ def test_trees_stand_in_for_bins_from_100_samples_on():
     assert kinds(n_samples=99) == (0, 4, 8)
     assert kinds(n_samples=100) == (1, 0, 5)
     assert kinds(n_samples=100, is_sparse=True) == (0, 4, 8)
-    assert kinds("multiclass", n_samples=100) == (0, 4, 8)
+    assert kinds("multiclass", n_samples=99) == (0, 4, 8)
+    assert kinds("multiclass", n_samples=100) == (1, 2, 7)
+    assert kinds("multiclass", n_samples=100, is_sparse=True) == (0, 4, 8)
     assert kinds("multilabel-indicator", n_samples=100) == (0, 4, 8)
     assert default_candidates([], 4, n_samples=100) == []
 

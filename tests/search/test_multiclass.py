@@ -42,15 +42,37 @@ def test_the_ensemble_of_three_classes_is_the_mean_of_its_members(fitted):
     assert model.score(X, y) > 0.6
 
 
-def test_only_candidates_on_cross_entropy_have_offsets(fitted):
+def test_networks_on_the_metric_have_no_offsets(fitted):
     model, _, y = fitted
     results = model.cv_results_
     for params, threshold in zip(results["params"], results["threshold"], strict=True):
-        assert np.ndim(threshold) == (params.get("loss") is not None)
+        has_offsets = "loss" in params or "estimator" in params
+        assert np.ndim(threshold) == has_offsets
     decided = model.classes_[model.oof_proba_.argmax(axis=1)]
     assert f1_score(y[model.oof_rows_], decided, average="macro") > 0.5
     assert 0.4 < model.best_score_ < 1
     SettingsDisplay.from_estimator(model)
+
+
+def test_trees_find_what_networks_cannot():
+    rng = np.random.default_rng(0)
+    X, X_test = rng.uniform(size=(2, 600, 3))
+    y, y_test = ((24 * x[:, 0]).astype(int) % 3 for x in (X, X_test))
+    model = search(hidden=[()]).fit(X, y)
+    (trees,) = (i for i, p in enumerate(model.cv_results_["params"]) if "estimator" in p)
+    assert model.best_index_ == trees
+    assert model.cv_results_["threshold"][trees].shape == (3,)
+    assert model.score(X_test, y_test) > 0.8  # Networks alone have less than 0.5.
+
+
+def test_trees_are_fitted_to_many_samples_of_which_one_is_of_a_class():
+    X = np.linspace(0, 1, 10_500)[:, None]
+    y = (3 * X[:, 0]).astype(int) % 3
+    y[[0, -1]] = 3
+    rows = np.arange(len(y))
+    model = search(hidden=[()], max_epochs=1, cv=[(rows[:-400], rows[-400:])])
+    model.fit(X, y)
+    assert set(model.cv_results_["error"]) == {""}
 
 
 def test_a_floor_is_met_out_of_fold():
