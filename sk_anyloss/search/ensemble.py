@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import expit, softmax
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,6 +21,13 @@ from sk_anyloss.search.weights import LEAST_WEIGHT, trust
 from sk_anyloss.training.data.source import Matrix
 
 __all__ = ["DecidesByEnsemble"]
+
+#: How many standard errors the best candidate is ahead if it decides alone. It is the
+#: best of several, so one of them says little.
+NOISE = 1.5
+#: Below this share of positives, the threshold of the mean over folds is moved, by its
+#: scores of at most this many negatives.
+VERY_RARE, MAX_NEGATIVES = 0.02, 20_000
 
 
 class DecidesByEnsemble(DecidesByLogOdds):
@@ -48,9 +56,8 @@ class DecidesByEnsemble(DecidesByLogOdds):
         Networks are one member, which counts for all of them; every other classifier
         is one by itself. The ensemble decides at 0.5, since each member has its own
         threshold: tuning another one on few positives loses more than it gains.
-        If its mean is worse than the best candidate by more than the standard error of
-        the difference, as where members hardly agree on any positive, that one decides
-        alone.
+        If its mean is worse than the best candidate by more than noise, as where
+        members hardly agree on any positive, that one decides alone.
 
         Parameters
         ----------
@@ -88,7 +95,7 @@ class DecidesByEnsemble(DecidesByLogOdds):
         if tunes:
             pair = [out_of_fold.nested_margin(outputs) for outputs in pair]
         of_best = trust(pair, out_of_fold)
-        if of_best.differences[1] > of_best.errors[1]:
+        if of_best.differences[1] > NOISE * of_best.errors[1]:
             weights = np.eye(len(chosen))[0]
         self._take(chosen, weights)
         self.oof_rows_, self.oof_target_ = out_of_fold.index, out_of_fold.target
@@ -116,6 +123,44 @@ class DecidesByEnsemble(DecidesByLogOdds):
         """Tune the common threshold, for a floor that the mean may not meet."""
         outputs = self._as_outputs(self.oof_proba_)
         self.decision_ = out_of_fold.tune(outputs)[0]
+
+    def _has_few_positives(self, out_of_fold: OutOfFold) -> bool:
+        """Whether there are two classes, of which the positive one is very rare."""
+        kind = out_of_fold.target_type
+        is_binary = kind.name == "binary" and not kind.is_curve(out_of_fold.metric)
+        return is_binary and out_of_fold.target.mean() < VERY_RARE
+
+    def _decide_as_often(self, X: Matrix, out_of_fold: OutOfFold) -> None:
+        """Move the threshold of the mean over folds where positives are very rare.
+
+        Thresholds are those of models of single folds. Their mean varies less, so it
+        exceeds a high threshold more rarely than any of them: on very rare positives,
+        hardly ever. It gets the threshold at which it decides on negatives as often
+        as the models did out of fold. Models know the negatives of other folds, so
+        their scores of these are given the distribution of those out of fold.
+        """
+        kept = out_of_fold.target == 0
+        if out_of_fold.weight is not None:
+            kept &= out_of_fold.weight > 0
+        at = np.flatnonzero(kept)
+        at = at[:: -(-len(at) // MAX_NEGATIVES)]
+        n_folds = len(out_of_fold.sizes)
+        fold = np.repeat(np.arange(n_folds), out_of_fold.sizes)[at]
+        samples, unseen = X[out_of_fold.index[at]], self.oof_proba_[at]
+        share = np.mean(unseen > 0.5)
+        if not 0 < share < 1:
+            return
+        mean = np.zeros(len(at))
+        for k in range(n_folds):
+            scores = self._mean_scores(samples, slice(k, None, n_folds)) * n_folds
+            known = fold != k
+            ranks = rankdata(scores[known]) - 0.5
+            scores[known] = np.quantile(unseen, ranks / max(known.sum(), 1))
+            mean += scores / n_folds
+        threshold = np.quantile(mean, 1 - share)
+        self.decision_ = Decision(float(log_odds(threshold)))
+        shifted = log_odds(self.oof_proba_) + self.decision_.offset
+        self.oof_proba_ = expit(shifted)  # Decided as before, at the new threshold.
 
     def _use_only(self, model: BaseEstimator) -> None:
         """Replace the fold models of one candidate by one for all samples."""
@@ -151,14 +196,18 @@ class DecidesByEnsemble(DecidesByLogOdds):
 
     def _log_odds(self, X: Matrix) -> np.ndarray:
         """Outputs that belong to the weighted mean score of the models."""
+        return self._as_outputs(self._mean_scores(X))
+
+    def _mean_scores(self, X: Matrix, used: slice = slice(None)) -> np.ndarray:
+        """Weighted sum of the scores of some models; of all, their mean."""
         members = zip(
-            self.estimators_,
-            self.estimator_offsets_,
-            self.estimator_weights_,
+            self.estimators_[used],
+            self.estimator_offsets_[used],
+            self.estimator_weights_[used],
             strict=True,
         )
         total: np.ndarray | float = 0.0
         for model, offset, weight in members:
             margin = outputs_of(model, X, self._labels) - offset
             total = total + weight * self._scores(margin)
-        return self._as_outputs(np.asarray(total))
+        return np.asarray(total)

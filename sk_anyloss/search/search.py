@@ -75,8 +75,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         groups ``StratifiedGroupKFold`` and ``groups`` by metadata routing.
     hidden : sequence of tuples of int, default=((), (32, 32))
         Widths of hidden layers to try, each on the metric and on cross-entropy;
-        beside gradient boosting for two classes and 100 samples or more, and
-        otherwise also on a piecewise-linear encoding of the features: see
+        beside gradient boosting for two and more classes and 100 samples or more, and
+        except for two classes also on a piecewise-linear encoding of the features: see
         :func:`sk_anyloss.search.candidates.default_candidates`.
     candidates : sequence of dicts and estimators, default=None
         What to try instead: parameters of :class:`AnyLossClassifier` (see
@@ -89,8 +89,10 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         them, and a ``random_state`` of None is set from that of the search.
     ensemble : bool, default=True
         Whether the fold models of the best candidates are combined by the weighted
-        mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Otherwise
-        the best candidate is trained on all samples.
+        mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Those of the
+        best candidate decide alone if the mean is worse out of fold by more than 1.5
+        standard errors of the difference. If False, the best candidate is trained on
+        all samples.
     n_best : int, default=5
         How many of the best networks are in the ensemble. They share one weight;
         every classifier of another kind has its own.
@@ -174,11 +176,14 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
     oof_rows_, oof_target_, oof_weight_, oof_proba_ : ndarray of shape (n_pooled, ...)
         Samples that were left out, fold by fold, whether they are positive, or their
         classes or labels as numbers, their weights or None, and their scores by
-        networks that have not seen them.
+        models that have not seen them, which are decided at ``threshold_``.
     decision_ : Decision
         Where the positive class, each class or each label is predicted.
     threshold_ : float or ndarray of shape (n_labels,)
-        The same, as a score between 0 and 1; not for several classes.
+        The same, as a score between 0 and 1; not for several classes. It is 0.5,
+        since every candidate is shifted to its own threshold, except for metrics with
+        a constraint, ``tune_threshold=True``, and less than 2 % of positives, of which
+        the mean of the fold models would predict fewer than each of them.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -313,6 +318,7 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
                 samples.shape[1],
                 target.name,
                 n_samples=len(labels),
+                smallest_class=np.unique(labels, return_counts=True)[1].min(),
                 is_sparse=issparse(samples),
             )
         candidates = check_candidates(candidates)
@@ -348,6 +354,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         weights = self._combine([trials[i] for i in chosen], out_of_fold, tunes)
         if tunes:
             self._tune_ensemble(out_of_fold)
+        elif self.ensemble and self._has_few_positives(out_of_fold):
+            self._decide_as_often(samples, out_of_fold)
         share = self.cv_results_["weight"] = np.zeros(len(trials))
         share[chosen] = weights
         self.dropped_ = dropped_candidates(runner.order, trials, share)

@@ -5,7 +5,7 @@ from operator import itemgetter
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -167,3 +167,15 @@ def test_an_ensemble_that_is_worse_than_its_best_member_does_not_decide():
     assert model.ensemble_indices_ == [best]
     assert len(model.estimators_) == 5
     assert [reason for _, reason in model.dropped_] == ["others are better"] * 2
+
+
+def test_very_rare_positives_are_predicted_as_often_as_out_of_fold():
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(5000, 8)), rng.normal(size=(20_000, 8))
+    y = (rng.random(5000) < 0.012 * np.exp(1.2 * X[:, 0] - 0.72)).astype(int)
+    trees = HistGradientBoostingClassifier(max_iter=30)
+    model = AnyLossClassifierCV(candidates=[trees], random_state=0).fit(X, y)
+    decided = model.oof_proba_ > model.threshold_
+    assert f1_score(model.oof_target_, decided) == pytest.approx(model.best_score_)
+    # The mean of five models exceeds 0.5 a third as often as each of them.
+    assert 0.6 < model.predict(X_new).mean() / decided.mean() < 1.6
