@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["DecidesByLogOdds", "LinksToDocumentation"]
 
 
+def _as_floats(X: Any) -> Any:
+    """Samples in single precision as they are, others in double precision."""
+    is_single = X.dtype == np.float32
+    return X if is_single else X.astype(np.float64, copy=False)
+
+
 class LinksToDocumentation:
     """Where the HTML representation of an estimator links to.
 
@@ -111,15 +117,9 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
             options["multi_output"] = len(shape) > 1 and shape[1] > 1
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
-                return validate_data(
-                    self,
-                    X,
-                    y,
-                    accept_sparse="csr",
-                    dtype=(np.float64, np.float32),
-                    order="C",
-                    reset=reset,
-                    **options,
+                # dtype='numeric' refuses numbers that are strings.
+                found = validate_data(
+                    self, X, y, accept_sparse="csr", order="C", reset=reset, **options
                 )
         except (ValueError, TypeError) as error:
             if not _needs_encoding(X):
@@ -133,6 +133,9 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
                 "categories, text and dates, and imputes missing values; if values are "
                 f"missing only, make_pipeline(SimpleImputer(), {name}()) suffices."
             ) from error
+        if isinstance(found, tuple):
+            return _as_floats(found[0]), found[1]
+        return _as_floats(found)
 
     def _validate_source(self, X: Source, y: ArrayLike | None, reset: bool) -> Any:
         """The same for samples that are read in blocks, which check themselves."""

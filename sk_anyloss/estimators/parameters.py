@@ -56,22 +56,26 @@ def check_params(model: AnyLossClassifier) -> None:
     get_optimizer(model.optimizer)
     check_learning_rate(model.lr)
     for name in ("max_epochs", "n_init"):
-        value = getattr(model, name)
-        if not isinstance(value, numbers.Integral) or value < 1:
-            raise ValueError(
-                f"{name} must be a whole number of at least 1, got {value!r}."
-            )
-    bins: Any = model.n_bins
-    if bins is not None and (not isinstance(bins, numbers.Integral) or int(bins) < 1):
+        check_whole(name, getattr(model, name), 1)
+    if model.n_bins is not None:
+        check_whole("n_bins", model.n_bins, 1, way_out=" or None")
+
+
+def check_whole(name: str, value: Any, least: int, way_out: str = "") -> None:
+    """Refuse what is not a whole number, or too small; True would count as 1."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or value < least:
         raise ValueError(
-            f"n_bins must be a whole number of at least 1 or None, got {bins!r}."
+            f"{name} must be a whole number of at least {least}{way_out}, got "
+            f"{value!r}."
         )
 
 
 def check_learning_rate(lr: LearningRate) -> None:
     """Refuse what is not a positive number, or a schedule that starts at one."""
     initial = initial_rate(lr)
-    if not isinstance(initial, numbers.Real) or not 0.0 < float(initial) < np.inf:
+    is_number = isinstance(initial, numbers.Real) and not isinstance(initial, bool)
+    if not is_number or not 0.0 < float(initial) < np.inf:
         raise ValueError(
             "lr must be a number above 0 and below inf, or a CosineDecay from one; got "
             f"{lr!r}."
@@ -82,6 +86,8 @@ def check_common_params(model: BaseEstimator) -> None:
     """Refuse what is wrong in parameters that both estimators have."""
     check_device(model.device)
     check_random_state(model.random_state)
+    if not isinstance(model.verbose, (bool, np.bool_)):
+        check_whole("verbose", model.verbose, 0)
     if model.pos_label is not None and np.ndim(model.pos_label) != 0:
         raise ValueError(
             f"pos_label must be one of the labels or None, got {model.pos_label!r}."
@@ -119,6 +125,7 @@ def check_device(device: Any) -> None:
 def check_random_state(random_state: object) -> None:
     """Refuse what is neither a seed nor a generator."""
     seed = isinstance(random_state, numbers.Integral) and int(random_state) >= 0
+    seed = seed and not isinstance(random_state, bool)
     kinds = (np.random.RandomState, np.random.Generator)
     if not (random_state is None or seed or isinstance(random_state, kinds)):
         raise ValueError(

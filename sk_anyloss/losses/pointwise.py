@@ -171,7 +171,7 @@ class WeightedBCE(BCE):
     ) -> None:
         super().__init__(process_group=process_group)
         self.pair: tuple[float, float] | None = None
-        if not isinstance(class_weight, str) and len(class_weight) == 2:
+        if not isinstance(class_weight, (str, bytes)) and len(class_weight) == 2:
             negative, positive = class_weight
             if min(negative, positive) >= 0 and 0 < max(negative, positive) < math.inf:
                 self.pair = (float(negative), float(positive))

@@ -12,6 +12,7 @@ from sk_anyloss.estimators.parameters import (
     check_common_params,
     check_flags,
     check_list,
+    check_whole,
 )
 
 if TYPE_CHECKING:
@@ -45,20 +46,10 @@ def check_search_params(model: AnyLossClassifierCV) -> None:
                 isinstance(candidate, type) or not hasattr(candidate, "fit")
             ):
                 raise ValueError(f"candidates must hold {what}, got {candidate!r}.")
-    if not _is_count(model.n_best):
-        raise ValueError(
-            f"n_best must be a whole number of at least 1, got {model.n_best!r}."
-        )
+    check_whole("n_best", model.n_best, 1)
     budget = model.time_budget
-    if budget is not None and not (
-        isinstance(budget, numbers.Real) and 0 < float(budget) < np.inf
-    ):
+    is_number = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
+    if budget is not None and not (is_number and 0 < float(budget) < np.inf):
         raise ValueError(
             f"time_budget must be a number of seconds above 0 or None, got {budget!r}."
         )
-
-
-def _is_count(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        return False
-    return int(value) >= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from copy import deepcopy
 from dataclasses import dataclass
@@ -48,12 +49,14 @@ class EarlyStopping:
                 "validation_fraction must be a number above 0 and below 1, got "
                 f"{fraction!r}."
             )
-        if not isinstance(self.patience, numbers.Integral) or self.patience < 1:
+        is_whole = isinstance(self.patience, numbers.Integral)
+        if not is_whole or isinstance(self.patience, bool) or self.patience < 1:
             raise ValueError(
                 f"patience must be a whole number of at least 1, got {self.patience!r}."
             )
-        if not isinstance(tol, numbers.Real) or not float(tol) >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
+        is_number = isinstance(tol, numbers.Real) and not isinstance(tol, bool)
+        if not is_number or not 0 <= float(tol) < math.inf:
+            raise ValueError(f"tol must be a finite number of at least 0, got {tol!r}.")
 
 
 class QuietPrintLog(PrintLog):

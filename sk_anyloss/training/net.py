@@ -310,13 +310,7 @@ class AnyLossNet(Predictions):
         X, y = with_weights(X, sample_weight), as_labels(y)
         if not (self.warm_start and self.initialized_):
             self.initialize()
-        parts = self.accumulate
-        is_whole = isinstance(parts, numbers.Integral) and not isinstance(parts, bool)
-        if parts is not None and not (is_whole and parts >= 1):
-            raise ValueError(
-                "accumulate must be a whole number of samples of at least 1, or None; "
-                f"got {parts!r}."
-            )
+        self._check_params()
         epochs = warm_up_epochs(self)
         factor = metric_rate(self)
         if not self.history:  # A training that continues has left it, or is in it.
@@ -327,6 +321,27 @@ class AnyLossNet(Predictions):
             warn_if_constant(self, X, y)
         self.last_batch_ = None
         return self
+
+    def _check_params(self) -> None:
+        """Refuse parameters that would train on something else, or not at all."""
+        parts, epochs, sharded = self.accumulate, self.max_epochs, self.sharded
+        is_whole = isinstance(parts, numbers.Integral) and not isinstance(parts, bool)
+        if parts is not None and not (is_whole and parts >= 1):
+            raise ValueError(
+                "accumulate must be a whole number of samples of at least 1, or None; "
+                f"got {parts!r}."
+            )
+        is_whole = isinstance(epochs, numbers.Integral) and not isinstance(epochs, bool)
+        if not is_whole or epochs < 0:
+            raise ValueError(
+                f"max_epochs must be a whole number of at least 0, got {epochs!r}."
+            )
+        if not isinstance(sharded, (bool, np.bool_)):
+            raise ValueError(f"sharded must be True or False, got {sharded!r}.")
+        if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
+            raise ValueError(
+                f"verbose must be a whole number of at least 0, got {self.verbose!r}."
+            )
 
     def _reset_loss(self) -> None:
         """Drop the moving average of the loss over the batches."""
@@ -359,6 +374,7 @@ class AnyLossNet(Predictions):
             The net.
         """
         X, y = with_weights(X, sample_weight), as_labels(y)
+        self._check_params()
         return super().partial_fit(X, y, **fit_params)
 
     def set_goal(

@@ -5,11 +5,24 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import fuzz
-from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV, AnyLossNet
+from sk_anyloss import (
+    AnyLossClassifier,
+    AnyLossClassifierCV,
+    AnyLossNet,
+    CosineDecay,
+    EarlyStopping,
+)
+from sk_anyloss.losses import Hybrid, WeightedBCE
+from sk_anyloss.metrics.tuning import (
+    best_label_thresholds,
+    best_offsets,
+    best_threshold,
+)
 
 X, Y = make_classification(120, 4, weights=[0.8], random_state=0)
 QUICK = {"max_epochs": 5, "random_state": 0}
@@ -25,6 +38,21 @@ QUICK = {"max_epochs": 5, "random_state": 0}
         ("callbacks", ["early_stopping"]),
         ("callbacks", "early_stopping"),
         ("device", "gpu"),
+        ("hidden", b"f1"),
+        ("hidden", bytearray(b"f")),
+        ("L", True),
+        ("lr", True),
+        ("lr", CosineDecay(True)),
+        ("max_epochs", True),
+        ("n_init", True),
+        ("n_bins", True),
+        ("random_state", True),
+        ("verbose", "no"),
+        ("verbose", None),
+        ("verbose", -1),
+        ("verbose", 0.5),
+        ("verbose", np.nan),
+        ("verbose", b"1"),
     ],
 )
 def test_the_classifier_names_a_wrong_parameter_and_its_value(name, value):
@@ -52,6 +80,12 @@ def test_the_classifier_names_a_wrong_parameter_and_its_value(name, value):
         ("random_state", -1),
         ("pos_label", [1]),
         ("device", "gpu"),
+        ("hidden", [b"f1"]),
+        ("max_epochs", True),
+        ("time_budget", True),
+        ("random_state", True),
+        ("verbose", "no"),
+        ("verbose", None),
     ],
 )
 def test_the_search_names_a_wrong_parameter_and_its_value(name, value):
@@ -60,6 +94,103 @@ def test_the_search_names_a_wrong_parameter_and_its_value(name, value):
         model.fit(X, Y)
     shown = value[0] if isinstance(value, list) else value
     assert str(shown) in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sharded", "False"),
+        ("sharded", None),
+        ("sharded", 1),
+        ("sharded", np.nan),
+        ("max_epochs", -1),
+        ("max_epochs", True),
+        ("verbose", "no"),
+        ("verbose", -1),
+        ("accumulate", True),
+        ("L", True),
+    ],
+)
+def test_the_net_names_a_wrong_parameter_and_its_value(name, value, method):
+    net = AnyLossNet(torch.nn.Linear(4, 1), **{**QUICK, name: value})
+    with pytest.raises(ValueError, match=rf"{name} must be.*{value}"):
+        getattr(net, method)(X.astype(np.float32), Y)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: EarlyStopping(patience=True), "patience must be .*True"),
+        (lambda: EarlyStopping(tol=np.inf), "tol must be .*inf"),
+        (lambda: EarlyStopping(tol=True), "tol must be .*True"),
+        (lambda: WeightedBCE(b"ab"), "class_weight must be .*b'ab'"),
+        (lambda: Hybrid(class_weight=b"ab"), "class_weight must be .*b'ab'"),
+    ],
+)
+def test_parts_name_a_wrong_parameter_and_its_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+LOG_P = np.log(np.random.default_rng(0).dirichlet(np.ones(3), len(Y)))
+TUNE = {
+    "threshold": lambda **given: best_threshold("f1", X[:, 0], Y, **given),
+    "offsets": lambda **given: best_offsets("f1", LOG_P, Y, **given),
+    "labels": lambda **given: best_label_thresholds(
+        "f1_micro", X[:, :2], np.column_stack([Y, 1 - Y]), **given
+    ),
+}
+
+
+@pytest.mark.parametrize("tune", TUNE)
+@pytest.mark.parametrize("wrong", [-1.0, np.nan])
+def test_tuning_refuses_weights_that_are_none(tune, wrong):
+    weight = np.where(np.arange(len(Y)) == 3, wrong, 1.0)
+    with pytest.raises(ValueError, match="sample_weight must not be negative or NaN"):
+        TUNE[tune](sample_weight=weight)
+
+
+@pytest.mark.parametrize("tune", ["offsets", "labels"])
+@pytest.mark.parametrize("max_sweeps", [0, -1, True, 1.5, "3", None])
+def test_tuning_refuses_numbers_of_sweeps_that_tune_nothing(tune, max_sweeps):
+    with pytest.raises(ValueError, match="max_sweeps must be a whole number"):
+        TUNE[tune](max_sweeps=max_sweeps)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AnyLossClassifier(max_epochs=2, random_state=0),
+        AnyLossClassifierCV(candidates=[{"max_epochs": 2}], random_state=0),
+    ],
+)
+def test_numbers_that_are_strings_are_refused_in_fit_and_in_predict(model):
+    words = X.astype(str)
+    for samples in (words, words.tolist(), words.astype("S")):
+        with pytest.raises(ValueError, match="strings"):
+            clone(model).fit(samples, Y)
+    model.fit(X, Y)
+    for method in (model.predict, model.predict_proba, model.decision_function):
+        for samples in (words[:5], words[:5].tolist(), words[:5].astype("S")):
+            with pytest.raises(ValueError, match="strings"):
+                method(samples)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, bool, np.float16, np.float32, object])
+def test_numbers_of_other_types_are_computed_as_before(dtype):
+    whole = np.rint(X).clip(0, 1)
+    model = AnyLossClassifier(**QUICK).fit(whole, Y)
+    other = clone(model).fit(whole.astype(dtype), Y)
+    is_single = dtype == np.float32
+    assert other.net_.module_.layers[0].weight.dtype == (
+        torch.float32 if is_single else torch.float64
+    )
+    np.testing.assert_allclose(
+        other.decision_function(whole.astype(dtype)),
+        model.decision_function(whole),
+        atol=1e-4 if is_single else 0,
+    )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")

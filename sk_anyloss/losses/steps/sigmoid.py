@@ -42,7 +42,8 @@ class Sigmoid(Step):
     L: float = 73.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.L, numbers.Real) or not 0 < float(self.L) < math.inf:
+        is_number = isinstance(self.L, numbers.Real) and not isinstance(self.L, bool)
+        if not is_number or not 0 < float(self.L) < math.inf:
             raise ValueError(
                 f"L must be positive and finite, got {self.L!r}; the paper uses 73, 5 "
                 "to 20 suits wider networks, and AnyLossClassifier takes L='auto'."

@@ -11,8 +11,10 @@ from sk_anyloss.metrics.evaluation import metric_values
 from sk_anyloss.metrics.multilabel import LabelAverage, label_metric
 from sk_anyloss.metrics.tuning.thresholds import (
     best_threshold,
+    check_sweeps,
     check_values,
     thresholds_between,
+    used,
 )
 
 __all__ = ["best_label_thresholds"]
@@ -65,9 +67,10 @@ def best_label_thresholds(
     >>> best_label_thresholds("f1_macro", z, y)
     (array([-1.5,  2.5]), 1.0)
     """
+    check_sweeps(max_sweeps)
     average = label_metric(metric)
     if sample_weight is not None:  # Samples of weight 0 count as absent.
-        kept = sample_weight > 0
+        kept = used(sample_weight)
         log_odds, target = log_odds[kept], target[kept]
         sample_weight = sample_weight[kept]
     z, y = np.asarray(log_odds, dtype=float), np.asarray(target)

@@ -10,7 +10,12 @@ import numpy as np
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.evaluation import matrix_values
 from sk_anyloss.metrics.multiclass.lookup import is_for_matrix, matrix_metric
-from sk_anyloss.metrics.tuning.thresholds import best_threshold, check_values
+from sk_anyloss.metrics.tuning.thresholds import (
+    best_threshold,
+    check_sweeps,
+    check_values,
+    used,
+)
 
 __all__ = ["best_offsets"]
 
@@ -88,12 +93,13 @@ def best_offsets(
     >>> np.argmax(np.log(p) + offsets, axis=1), value
     (array([0, 1, 2]), 1.0)
     """
+    check_sweeps(max_sweeps)
     C = log_proba.shape[1]
     labels: list[object] = list(
         range(C) if classes is None else np.asarray(classes).tolist()
     )
     if sample_weight is not None:  # Samples of weight 0 count as absent.
-        kept = sample_weight > 0
+        kept = used(sample_weight)
         log_proba, target = log_proba[kept], target[kept]
         sample_weight = sample_weight[kept]
     if C == 2:

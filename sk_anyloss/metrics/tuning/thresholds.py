@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from sk_anyloss.metrics.arithmetic import Metric
 from sk_anyloss.metrics.curves import counts_at_every_score
 from sk_anyloss.metrics.evaluation import metric_values
 
-__all__ = ["best_threshold", "check_values", "thresholds_between"]
+__all__ = [
+    "best_threshold",
+    "check_sweeps",
+    "check_values",
+    "thresholds_between",
+    "used",
+]
 
 
 def thresholds_between(scores: np.ndarray) -> tuple[np.ndarray, slice]:
@@ -52,6 +60,25 @@ def thresholds_between(scores: np.ndarray) -> tuple[np.ndarray, slice]:
     is_between[1:] &= thresholds[1:] < z
     reachable = slice(int(z[0] == np.inf), len(z) + int(z[-1] != -np.inf))
     return np.where(is_between, thresholds, np.append(z, below))[reachable], reachable
+
+
+def used(sample_weight: np.ndarray) -> np.ndarray:
+    """Which samples have any weight; negative ones and NaN are no weights."""
+    if not (sample_weight >= 0).all():
+        raise ValueError(
+            "sample_weight must not be negative or NaN, got "
+            f"{np.unique(sample_weight)[:5].tolist()} among them."
+        )
+    return sample_weight > 0
+
+
+def check_sweeps(max_sweeps: int) -> None:
+    """Refuse numbers of sweeps by which nothing is tuned."""
+    is_whole = isinstance(max_sweeps, numbers.Integral)
+    if not is_whole or isinstance(max_sweeps, bool) or max_sweeps < 1:
+        raise ValueError(
+            f"max_sweeps must be a whole number of at least 1, got {max_sweeps!r}."
+        )
 
 
 def check_values(metric: object, values: np.ndarray) -> np.ndarray:
@@ -126,7 +153,7 @@ def best_threshold(
     (-1.5, 0.8)
     """
     if sample_weight is not None:  # Samples of weight 0 count as absent.
-        kept = sample_weight > 0
+        kept = used(sample_weight)
         logits, target, sample_weight = logits[kept], target[kept], sample_weight[kept]
     logits = logits if logits.dtype.kind == "f" else logits.astype(float)
     thresholds, reachable = thresholds_between(logits)

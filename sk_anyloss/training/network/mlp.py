@@ -107,7 +107,9 @@ def check_hidden(hidden: object) -> tuple[int, ...]:
     (16, 8)
     """
     widths: Any = [hidden] if isinstance(hidden, numbers.Integral) else hidden
-    if isinstance(widths, (Sequence, np.ndarray)) and not isinstance(widths, str):
+    if isinstance(widths, (Sequence, np.ndarray)) and not isinstance(
+        widths, (str, bytes, bytearray, memoryview)
+    ):
         whole = all(
             isinstance(width, numbers.Integral) and not isinstance(width, bool)
             for width in widths
