@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import t
 
 __all__ = ["Verdict", "judge", "judge_many"]
 
@@ -81,16 +82,20 @@ def judge(
     one: ArrayLike,
     other: ArrayLike,
     rope: float = 0.01,
-    repeats: int = 1,
+    *,
+    folds: int | None = None,
     forward: bool = False,
 ) -> tuple[float, float, float]:
     """Bayesian correlated t-test on the scores of the same folds of one data set.
 
-    Scores of folds are correlated, since their training samples overlap. Nadeau and
-    Bengio (2003) increase the variance of their mean by the ratio of test to training
-    samples, ``1 / (k - 1)`` for k folds. The i-th of k folds forward in time trains on
-    i blocks and tests on one: the mean ratio is ``(1 + 1/2 + ... + 1/k) / k``, which
-    makes the test more conservative.
+    Scores of folds are correlated, since their training samples overlap. Of n
+    differences with mean m and variance s^2, the posterior of the true one is Student's
+    t with n - 1 degrees of freedom, location m and squared scale
+    ``s^2 (1 / n + rho / (1 - rho))``, where rho is the share of test samples (Corani
+    and Benavoli, 2015): the ratio of test to training samples is ``1 / (k - 1)`` for k
+    folds, however many of them have finished. The i-th of k folds forward in time
+    trains on i blocks and tests on one: the mean ratio is ``(1 + 1/2 + ... + 1/k) / k``,
+    which makes the test more conservative.
 
     Parameters
     ----------
@@ -98,8 +103,9 @@ def judge(
         Scores of the two methods on the same folds.
     rope : float, default=0.01
         Half-width of the region of practical equivalence.
-    repeats : int, default=1
-        Number of repetitions of the cross-validation.
+    folds : int, default=None
+        Number of folds that each repetition of the cross-validation splits the samples
+        into; by default the number of scores.
     forward : bool, default=False
         Whether the folds are forward in time.
 
@@ -117,22 +123,19 @@ def judge(
     >>> judge(scores, scores)
     (0.0, 1.0, 0.0)
     """
-    import baycomp
-
     difference = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
-    if len(difference) < 2:
+    n = len(difference)
+    if n < 2:
         raise ValueError("A verdict needs at least two folds that both have finished.")
     if np.ptp(difference) == 0:  # The t-test needs a positive variance.
         sign = int(difference[0] > rope) - int(difference[0] < -rope)
         return float(sign == 1), float(sign == 0), float(sign == -1)
-    posterior = baycomp.CorrelatedTTest(
-        np.asarray(one, float), np.asarray(other, float), rope=rope, runs=repeats
-    )
-    if forward:
-        n = len(difference)
-        ratio = np.mean(1 / np.arange(1, n + 1))
-        posterior.var *= (1 / n + ratio) / (1 / n + 1 / (n - 1))
-    return _three(posterior.probs())
+    k = n if folds is None else folds
+    ratio = np.mean(1 / np.arange(1, k + 1)) if forward else 1 / (k - 1)
+    scale = np.sqrt(difference.var(ddof=1) * (1 / n + ratio))
+    posterior = t(n - 1, difference.mean(), scale)
+    worse, not_better = posterior.cdf([-rope, rope])
+    return float(posterior.sf(rope)), float(not_better - worse), float(worse)
 
 
 def judge_many(

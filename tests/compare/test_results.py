@@ -86,6 +86,38 @@ def test_folds_forward_in_time_make_the_test_more_conservative():
     assert sum(forward) == pytest.approx(1)
 
 
+def test_the_posterior_is_that_of_baycomp_on_complete_runs():
+    import baycomp
+
+    rng = np.random.default_rng(0)
+    one, other = rng.random(15), rng.random(15)
+    expected = baycomp.two_on_single(other, one, rope=0.01, runs=3)[::-1]
+    assert judge(one, other, folds=5) == pytest.approx(expected, abs=1e-12)
+    expected = baycomp.two_on_single(other, one, rope=0.01)[::-1]
+    assert judge(one, other) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("finished", [2, 3, 4, 7, 14])
+def test_runs_that_were_stopped_have_verdicts(finished):
+    hits = {"anyloss": [9, 8, 9, 8, 7] * 3, "bce": [5, 7, 4, 5, 6] * 3}
+    hits = {name: own[:finished] for name, own in hits.items()}
+    found = comparison(hits, folds=5, repeats=3)
+    (verdict,) = found.verdicts().values()
+    assert 0.5 < verdict.better < 1
+    assert "The run is partial" in str(found.recommendation())
+
+
+def test_a_missing_fit_hardly_moves_a_posterior():
+    rng = np.random.default_rng(0)
+    hits = {name: rng.integers(5, 10, 80) for name in ("bce", "anyloss")}
+    hits["anyloss"][:30] += 1
+    complete = comparison(hits, folds=10, repeats=8).verdict_of("anyloss", "bce")
+    hits["bce"] = hits["bce"][:-1]
+    partial = comparison(hits, folds=10, repeats=8).verdict_of("anyloss", "bce")
+    assert 0.6 < complete.better < 0.95
+    assert partial.better == pytest.approx(complete.better, abs=0.02)
+
+
 def test_several_data_sets_are_compared_by_the_sign_test():
     tables = [make_table(X + i, Y, name=f"set {i}") for i in range(3)]
     found = compare_tables(tables, methods=FAST, folds=2)

@@ -178,10 +178,9 @@ class Results(Scores):
         if data is None:
             probabilities = judge_many(*pair, self.rope)
         else:
-            is_complete = len(both) == len(scores)
-            repeats = int(self.settings.get("repeats", 1)) if is_complete else 1
             forward = self.table_of(data).time is not None
-            probabilities = judge(*pair, self.rope, repeats, forward)
+            folds = self.settings.get("folds")
+            probabilities = judge(*pair, self.rope, folds=folds, forward=forward)
         mean = float((pair[0] - pair[1]).mean())
         titles = get_method(one).title, get_method(other).title
         return Verdict(*titles, self.metric_title, *probabilities, mean, self.rope)
