@@ -129,7 +129,7 @@ def compare(
     >>> X, y = make_classification(300, weights=[0.8], random_state=0)
     >>> found = compare(X, y, "gmean", methods=["anyloss", "bce"], folds=3)
     >>> print(found.verdict())
-    AnyLoss ... BCE on G-mean with probability ...
+    AnyLoss against BCE, on G-mean: inconclusive (better ...
     """
     table = make_table(
         X, y, positive, groups, name,

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sk_anyloss.compare.methods.registry import get_method
-from sk_anyloss.compare.methods.simplicity import simplicity
+from sk_anyloss.compare.methods.simplicity import complexity
 from sk_anyloss.compare.report.text import constraint_text
 from sk_anyloss.compare.report.thresholds import total_cost
+from sk_anyloss.compare.verdict import SURE
 
 if TYPE_CHECKING:
     from sk_anyloss.compare.results.results import Results
     from sk_anyloss.compare.tables.table import Table
 
-__all__ = ["SURE", "Recommendation", "choose", "recommend"]
+__all__ = ["Recommendation", "choose", "recommend"]
 
-#: Probability of being better from which a method is recommended over another.
-SURE = 0.8
+#: Probability that the leader is better at all below which a simpler method takes its
+#: place. ``python -m benchmarks.recommendation`` compares it with other rules.
+COIN_TOSS = 0.6
+#: Methods that a sentence names.
+MAX_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,17 @@ class Recommendation:
     Parameters
     ----------
     method : str
-        Name of the method: the leader if it is better than every other one with a
-        probability of at least 0.8, else the simplest of the equals.
+        Name of the method: the least complex one
+        (:func:`~sk_anyloss.compare.methods.simplicity.complexity`) of the leader and of
+        those than which it is better, by however little, with a probability below 0.6,
+        if they are better than no model.
     leader : str
-        Name of the method with the best mean.
+        Name of the method with the best mean, on the folds in common with each other.
     is_clear : bool
-        Whether the leader is better than every other one with that probability.
+        Whether the leader is better than every other one with a probability of at
+        least 0.8.
+    beats_dummy : bool
+        Whether the leader is better than all predictions without a model.
     score : float
         Mean score of ``method``.
     next : str or None
@@ -43,8 +53,8 @@ class Recommendation:
         Its mean score.
     probability : float or None
         Probability that the leader is better than the next; None if it is not known.
-    equals : list of str
-        Methods, the leader first, of which none is known to be worse than the leader.
+    not_clearly_worse : list of str
+        The leader, and the methods than which it is better with a lower probability.
     sentence : str
         All of this in words, with the confusion matrix in numbers of samples.
 
@@ -62,11 +72,12 @@ class Recommendation:
     method: str
     leader: str
     is_clear: bool
+    beats_dummy: bool
     score: float
     next: str | None
     next_score: float | None
     probability: float | None
-    equals: list[str]
+    not_clearly_worse: list[str]
     sentence: str
 
     def __str__(self) -> str:
@@ -117,30 +128,36 @@ def choose(results: Results, data: str | None = None) -> Recommendation | None:
     """
     if data is None and len(results.tables) == 1:
         data = results.tables[0].name
-    means = results.ranking(data)["mean"].dropna()
-    if means.empty:
+    ranking = results.ranking(data).dropna(subset=["mean"])
+    if ranking.empty:
         return None
+    means, seconds = ranking["mean"], ranking["seconds"]
     leader, *others = map(str, means.index)
-    probabilities = {}
-    for other in others:
-        verdict = results.verdict_of(leader, other, data)
-        probabilities[other] = None if verdict is None else verdict.better
-    equals = [leader]
-    equals += [other for other, p in probabilities.items() if p is None or p < SURE]
-    is_clear = len(equals) == 1
-    method = min(equals, key=lambda name: (*simplicity(name), equals.index(name)))
-    second = others[0] if others else None
-    if second is not None and probabilities[second] is None:
-        method = leader  # Nothing is known of their difference.
+    scores = results.scores(data)
+    for other in others:  # Means over different folds do not say which is better.
+        if (scores[other] - scores[leader]).mean() > 1e-9:
+            leader = other
+    others = [name for name in map(str, means.index) if name != leader]
+    verdicts = {other: results.verdict_of(leader, other, data) for other in others}
+    near = [k for k, v in verdicts.items() if v is None or v.better < SURE]
+    second = verdicts[others[0]] if others else None
+    least = results.dummies(data)["mean"].max() + results.rope
+    candidates = [leader]
+    for name in near if second is not None else ():
+        verdict = results.verdict_of(leader, name, data, rope=0.0)
+        if verdict is not None and verdict.better < COIN_TOSS and means[name] > least:
+            candidates.append(name)
+    method = min(candidates, key=lambda name: complexity(name, seconds[name]))
     return Recommendation(
         method=method,
         leader=leader,
-        is_clear=is_clear,
+        is_clear=not near,
+        beats_dummy=bool(means[leader] > least),
         score=float(means[method]),
-        next=second,
-        next_score=None if second is None else float(means[second]),
-        probability=None if second is None else probabilities[second],
-        equals=equals,
+        next=others[0] if others else None,
+        next_score=float(means[others[0]]) if others else None,
+        probability=None if second is None else second.better,
+        not_clearly_worse=[leader, *near],
         sentence="",
     )
 
@@ -149,40 +166,55 @@ def _sentence(results: Results, data: str | None, found: Recommendation) -> str:
     metric, title = results.metric_title, get_method(found.method).title
     ranking = results.ranking(data)
 
-    def score_of(name: str) -> str:
-        row = ranking.loc[name]
+    def score_of(row: Mapping[str, float]) -> str:
         return constraint_text(row) or f"{row['mean']:.3f}"
 
-    score = f"{metric} {score_of(found.method)}"
+    def with_score(name: str) -> str:
+        return f"{get_method(name).title} {score_of(ranking.loc[name])}"
+
+    start = f"Use {title}"
+    if not found.beats_dummy:
+        dummy = results.dummies(data).iloc[0]
+        start = (
+            f"No method is better than predicting {dummy['title']} ({metric} "
+            f"{score_of(dummy)}). The best one is {title}"
+        )
+    score = f"{metric} {score_of(ranking.loc[found.method])}"
     effect = describe_effect(results, found.method, data)
     partial = _partial(results, data)
     last = _caution(results, data) + partial
-    if found.next is None or found.next_score is None:
-        only = f"Use {title}, the only method that was compared."
-        return f"{only} {effect} ({score}).{last}"
-    following = f"next: {get_method(found.next).title} {score_of(found.next)}"
+    if found.next is None:
+        return f"{start}, the only method that was compared. {effect} ({score}).{last}"
     if found.probability is None:
-        best_title = get_method(found.leader).title
         return (
-            f"Too few finished folds to choose by: {best_title} has the "
-            f"best mean so far ({metric} {score_of(found.leader)}; {following})."
+            "Too few finished folds to choose by: "
+            f"{get_method(found.leader).title} has the best mean so far ({metric} "
+            f"{score_of(ranking.loc[found.leader])}; next: {with_score(found.next)})."
             f"{partial}"
         )
     really = "probability that it is really better"
-    p = f"{really} {found.probability:.2f}"
-    if found.is_clear:
-        return f"Use {title}. {effect} ({score}; {following}, {p}).{last}"
+    others = [name for name in found.not_clearly_worse if name != found.method]
+    named = [get_method(name).title for name in others if name != found.leader]
+    if len(named) > MAX_NAMED:
+        named[MAX_NAMED:] = [f"and {len(named) - MAX_NAMED} more"]
     if found.method == found.leader:
-        why = f"{score}, the best mean; {following}, {p}"
+        best = "" if found.is_clear else ", the best mean"
+        why = (
+            f"{best}; next: {with_score(found.next)}, {really} {found.probability:.2f}"
+        )
+        also = "Not clearly worse"
     else:
-        best = f"{get_method(found.leader).title} {score_of(found.leader)}"
+        is_simpler = complexity(found.method) < complexity(found.leader)
+        start += (
+            f", which is {'simpler' if is_simpler else 'faster'} than "
+            f"{get_method(found.leader).title} and not clearly worse"
+        )
         verdict = results.verdict_of(found.leader, found.method, data)
         p = "" if verdict is None else f", {really} {verdict.better:.2f}"
-        why = f"{score}; best mean: {best}{p}"
-    return (
-        f"Too close to call; the simplest of the {len(found.equals)} equals is "
-        f"{title}. {effect} ({why}).{last}"
-    )
+        why = f"; best mean: {with_score(found.leader)}{p}"
+        also = "Not clearly worse either"
+    also = f" {also}: {'; '.join(named)}." if named else ""
+    return f"{start}. {effect} ({score}{why}).{also}{last}"
 
 
 def describe_effect(results: Results, method: str, data: str | None) -> str:

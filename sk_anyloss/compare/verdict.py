@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
-__all__ = ["Verdict", "judge", "judge_many"]
+__all__ = ["SURE", "Verdict", "judge", "judge_many"]
+
+#: Probability from which one outcome of a comparison counts as shown.
+SURE = 0.8
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Verdict:
     >>> from sk_anyloss.compare.verdict import Verdict
     >>> print(Verdict("A", "B", "F1", 0.93, 0.05, 0.02, 0.041, 0.01))
     A beats B on F1 with probability 0.93 (mean difference +0.041).
-    >>> print(Verdict("A", "B", "F1", 0.1, 0.2, 0.7, -0.02, 0.01))
-    A loses to B on F1 with probability 0.70 (mean difference -0.020).
+    >>> print(Verdict("A", "B", "F1", 0.1, 0.05, 0.85, -0.02, 0.01))
+    A loses to B on F1 with probability 0.85 (mean difference -0.020).
     """
 
     method: str
@@ -57,7 +60,7 @@ class Verdict:
     def __str__(self) -> str:
         difference = f"mean difference {self.difference:+.3f}"
         most_likely = max(self.better, self.equivalent, self.worse)
-        if most_likely < 0.5:
+        if most_likely < SURE:
             return (
                 f"{self.method} against {self.other}, on {self.metric}: inconclusive "
                 f"(better {self.better:.2f}, practically equivalent "
@@ -94,8 +97,8 @@ def judge(
     ``s^2 (1 / n + rho / (1 - rho))``, where rho is the share of test samples (Corani
     and Benavoli, 2015): the ratio of test to training samples is ``1 / (k - 1)`` for k
     folds, however many of them have finished. The i-th of k folds forward in time
-    trains on i blocks and tests on one: the mean ratio is ``(1 + 1/2 + ... + 1/k) / k``,
-    which makes the test more conservative.
+    trains on i blocks and tests on one: the mean ratio is
+    ``(1 + 1/2 + ... + 1/k) / k``, which makes the test more conservative.
 
     Parameters
     ----------

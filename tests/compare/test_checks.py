@@ -279,7 +279,7 @@ def test_of_samples_in_time_checks_advise_no_repeats_and_no_groups():
 
 def test_the_method_that_is_recommended_is_checked_and_not_the_leader():
     # The simpler one is recommended of the two, and it is the leader that varies.
-    steady = [[18, 2, 3, 7]] * 4
+    steady = [[20, 0, 3, 7], [19, 1, 2, 8]] * 2
     varies = [[20, 0, 1, 9], [20, 0, 6, 4], [20, 0, 1, 9], [20, 0, 2, 8]]
     assert "R5" in outcome({"histgb": varies, "bce": [[10, 10, 5, 5]] * 4})
     assert "R5" not in outcome({"histgb": varies, "logistic": steady})

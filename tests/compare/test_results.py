@@ -53,12 +53,18 @@ def test_the_verdict_is_against_the_strongest_other_method():
     assert "too few finished folds" in single.verdict()
 
 
-def test_a_verdict_without_a_majority_is_inconclusive():
-    text = str(Verdict("A", "B", "F1", 0.4, 0.3, 0.3, 0.01, 0.01))
-    assert text == (
-        "A against B, on F1: inconclusive (better 0.40, practically equivalent 0.30, "
-        "worse 0.30; mean difference +0.010)."
-    )
+@pytest.mark.parametrize("likely", [0.4, 0.79])
+def test_a_verdict_without_a_probable_outcome_is_inconclusive(likely):
+    rest = (1 - likely) / 2
+    for outcomes in ((likely, rest, rest), (rest, likely, rest), (rest, rest, likely)):
+        text = str(Verdict("A", "B", "F1", *outcomes, 0.01, 0.01))
+        better, equivalent, worse = (f"{p:.2f}" for p in outcomes)
+        assert text == (
+            f"A against B, on F1: inconclusive (better {better}, practically "
+            f"equivalent {equivalent}, worse {worse}; mean difference +0.010)."
+        )
+    shown = Verdict("A", "B", "F1", 0.1, 0.8, 0.1, 0.001, 0.01)
+    assert "are practically equivalent" in str(shown)
 
 
 scores = st.lists(st.integers(0, 20), min_size=3, max_size=12)

@@ -393,6 +393,7 @@ def test_the_recommended_method_is_saved_although_another_one_leads(tmp_path, ca
     words = ["compare", str(tmp_path / "set.csv"), "--target", "target", "--folds", "3"]
     words += ["--methods", "logistic_balanced,histgb", "--jobs", "1"]
     words += ["--output", str(tmp_path), "--quiet", "--no-explain", "--save", "model"]
+    words += ["--rope", "0.1"]
     assert main(words) == 0
     summary = json.loads((tmp_path / "summary.json").read_text())["recommendation"]
     assert summary["leader"] == "histgb"

@@ -150,7 +150,11 @@ class Results(Scores):
         return found
 
     def verdict_of(
-        self, one: str, other: str, data: str | None = None
+        self,
+        one: str,
+        other: str,
+        data: str | None = None,
+        rope: float | None = None,
     ) -> Verdict | None:
         """One method against another.
 
@@ -160,6 +164,9 @@ class Results(Scores):
             Names of the methods.
         data : str, default=None
             Name of a data set; all by default.
+        rope : float, default=None
+            Half-width of the region of practical equivalence; by default that of the
+            comparison.
 
         Returns
         -------
@@ -174,16 +181,17 @@ class Results(Scores):
             both = both.groupby(level="data").mean()
         if len(both) < 2:
             return None
+        rope = self.rope if rope is None else rope
         pair = both[one].to_numpy(), both[other].to_numpy()
         if data is None:
-            probabilities = judge_many(*pair, self.rope)
+            probabilities = judge_many(*pair, rope)
         else:
             forward = self.table_of(data).time is not None
             folds = self.settings.get("folds")
-            probabilities = judge(*pair, self.rope, folds=folds, forward=forward)
+            probabilities = judge(*pair, rope, folds=folds, forward=forward)
         mean = float((pair[0] - pair[1]).mean())
         titles = get_method(one).title, get_method(other).title
-        return Verdict(*titles, self.metric_title, *probabilities, mean, self.rope)
+        return Verdict(*titles, self.metric_title, *probabilities, mean, rope)
 
     def recommendation(self, data: str | None = None) -> Recommendation | None:
         """Which method to use, and what it does in numbers of samples.
