@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -118,8 +118,16 @@ class DecidesByLogOdds(LinksToDocumentation, ClassifierMixin):
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # It adds all values up.
                 # dtype='numeric' refuses numbers that are strings.
+                allows_nan = get_tags(self).input_tags.allow_nan
                 found = validate_data(
-                    self, X, y, accept_sparse="csr", order="C", reset=reset, **options
+                    self,
+                    X,
+                    y,
+                    accept_sparse="csr",
+                    order="C",
+                    ensure_all_finite="allow-nan" if allows_nan else True,
+                    reset=reset,
+                    **options,
                 )
         except (ValueError, TypeError) as error:
             if not _needs_encoding(X):

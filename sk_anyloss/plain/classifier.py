@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
 from sk_anyloss.estimators.binary_mixin import DecidesByLogOdds
 from sk_anyloss.estimators.tuning.responses import model_outputs
@@ -99,6 +100,12 @@ class PlainClassifier(DecidesByLogOdds, BaseEstimator):
             "PlainClassifier holds the parameters of another fitted estimator, and "
             "cannot be fitted; fit that estimator again."
         )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        others = getattr(self, "others_", [])
+        tags.input_tags.allow_nan = bool(others) and not self.networks_
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")

@@ -8,6 +8,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from sk_anyloss._names import spelled, unknown
 from sk_anyloss.estimators.classifier import AnyLossClassifier
@@ -17,6 +19,7 @@ from sk_anyloss.training.schedules import CosineDecay, LearningRate
 
 __all__ = [
     "ESTIMATOR",
+    "accepts_nan",
     "candidate_grid",
     "check_candidates",
     "default_candidates",
@@ -198,6 +201,17 @@ def check_candidates(
                 otherwise = "these are the parameters of AnyLossClassifier."
                 raise ValueError(unknown("parameter", name, known, otherwise))
     return result
+
+
+def accepts_nan(candidate: Mapping[str, Any] | BaseEstimator) -> bool:
+    """Whether a candidate takes missing values, a pipeline by its first step."""
+    model = candidate
+    if isinstance(candidate, Mapping):
+        model = candidate.get(ESTIMATOR)
+    while isinstance(model, Pipeline):
+        model = next((step for _, step in model.steps if step != "passthrough"), None)
+    is_estimator = hasattr(model, "fit") and not isinstance(model, type)
+    return is_estimator and get_tags(model).input_tags.allow_nan
 
 
 def _check_estimator(candidate: Mapping[str, Any]) -> None:

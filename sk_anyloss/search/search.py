@@ -10,6 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -29,6 +30,7 @@ from sk_anyloss.estimators.preparation import split_seed
 from sk_anyloss.estimators.tuning.out_of_fold import OutOfFold
 from sk_anyloss.metrics import Metric
 from sk_anyloss.search.candidates import (
+    accepts_nan,
     check_candidates,
     default_candidates,
 )
@@ -86,7 +88,8 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         ``activation='relu'``, ``lr=CosineDecay(0.01)``, the parameters below, and the
         defaults of :class:`AnyLossClassifier`. Other classifiers are fitted one by
         one; weights of samples and classes are passed on where their ``fit`` takes
-        them, and a ``random_state`` of None is set from that of the search.
+        them, and a ``random_state`` of None is set from that of the search. Samples may
+        have missing values if all candidates accept them.
     ensemble : bool, default=True
         Whether the fold models of the best candidates are combined by the weighted
         mean of their scores: see :func:`sk_anyloss.search.weights.trust`. Those of the
@@ -248,6 +251,12 @@ class AnyLossClassifierCV(CallbackSupportMixin, DecidesByEnsemble, BaseEstimator
         self.random_state = random_state
         self.drop_early = drop_early
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        given = self.candidates or ()
+        tags.input_tags.allow_nan = bool(given) and all(map(accepts_nan, given))
+        return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What ``fit`` takes, and what it hands on to the splitter, ``groups`` say."""

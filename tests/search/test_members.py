@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -23,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sk_anyloss import AnyLossClassifier, AnyLossClassifierCV
 from sk_anyloss.estimators.labels import Labels
+from sk_anyloss.plain import to_plain
 from sk_anyloss.search.members import fit_member, outputs_of
 
 X, Y = make_classification(
@@ -31,6 +33,7 @@ X, Y = make_classification(
 FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
 NETWORK = {"hidden": (), "lr": 0.1}
 FOREST = ExtraTreesClassifier(20)
+RNG = np.random.default_rng(0)
 
 
 def search(*candidates, **params):
@@ -294,3 +297,17 @@ def test_outputs_are_log_probabilities_for_three_classes():
     member = GaussianNB().fit(X, y)
     outputs = outputs_of(member, X, Labels.of(y))
     np.testing.assert_allclose(np.exp(outputs), member.predict_proba(X), atol=1e-9)
+
+
+def test_missing_values_reach_candidates_that_all_accept_them():
+    missing = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+    trees = HistGradientBoostingClassifier(max_iter=5)
+    imputed = make_pipeline("passthrough", SimpleImputer(), LogisticRegression())
+    model = search(trees, imputed).fit(missing, Y)
+    assert max(model.cv_results_["pooled_test_score"]) > 0.3
+    predicted = model.predict(missing)
+    assert not any(model.cv_results_["error"])
+    np.testing.assert_array_equal(to_plain(model).predict(missing), predicted)
+    for others in ([trees, NETWORK], [trees, LogisticRegression()]):
+        with pytest.raises(ValueError, match="NaN"):
+            search(*others).fit(missing, Y)
