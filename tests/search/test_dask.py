@@ -76,7 +76,7 @@ def test_a_search_ends_whose_worker_is_killed(tmp_path):
         with parallel_config("dask", client=client, wait_for_workers_timeout=1):
             try:
                 ended.append(search.fit(X, Y).best_index_)
-            except RuntimeError as error:
+            except Exception as error:
                 ended.append(str(error))
 
     flag.write_text(str(os.getpid()))
@@ -88,7 +88,7 @@ def test_a_search_ends_whose_worker_is_killed(tmp_path):
     ):
         thread = threading.Thread(target=fit, args=(client,), daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join(300)  # Far above what it takes, also on a busy computer.
     assert not flag.exists()  # A worker was killed.
     (how,) = ended
     assert how in (0, 1) or "Dask cluster has lost workers" in how

@@ -48,15 +48,10 @@ def results_of(parallel: Parallel, jobs: Iterable[Any]) -> Generator[Any]:
     client: Any = getattr(backend, "client", None)
     ended, waiting, given_up = (threading.Event() for _ in range(3))
 
-    def watch() -> None:
-        workers: set[str] = set()
+    def watch(workers: set[str]) -> None:
         lost, left = False, seconds
         while not ended.wait(INTERVAL):
-            try:
-                found = set(client.nthreads())
-                is_busy = any(client.processing().values())
-            except Exception:  # The scheduler does not answer.
-                found, is_busy = set(), False
+            found, is_busy = _look(client)
             lost, workers = lost or not workers <= found, workers | found
             idle = lost and not is_busy and waiting.is_set()
             left = left - INTERVAL if idle else seconds
@@ -66,7 +61,9 @@ def results_of(parallel: Parallel, jobs: Iterable[Any]) -> Generator[Any]:
                 return
 
     if client is not None:
-        threading.Thread(target=watch, daemon=True).start()
+        # Those of now, since one may be lost before the thread looks.
+        workers, _ = _look(client)
+        threading.Thread(target=watch, args=(workers,), daemon=True).start()
     results = None
     try:
         results = parallel(jobs)
@@ -90,3 +87,11 @@ def results_of(parallel: Parallel, jobs: Iterable[Any]) -> Generator[Any]:
         ended.set()
         if results is not None:
             results.close()
+
+
+def _look(client: Any) -> tuple[set[str], bool]:
+    """Addresses of the workers, and whether any of them computes."""
+    try:
+        return set(client.nthreads()), any(client.processing().values())
+    except Exception:  # The scheduler does not answer.
+        return set(), False
