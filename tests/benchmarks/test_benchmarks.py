@@ -1,6 +1,7 @@
 """The benchmarks run, and compare equal trainings."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
@@ -17,6 +18,7 @@ from benchmarks import (
     robust,
     which_L,
 )
+from benchmarks.recommendation import __main__ as recommendation
 from benchmarks.speed import implementations, workloads
 from benchmarks.speed.ratios import make_comparisons, time_call
 from benchmarks.speed.scaling import scaling_exponent
@@ -102,6 +104,29 @@ def test_benchmarks_on_many_datasets_run_and_resume(
     monkeypatch.setattr(benchmark, "run_dataset", None)
     resumed = datasets.run_all(options, benchmark.run_dataset)
     np.testing.assert_allclose(resumed["score"], table["score"])
+
+
+def test_rules_are_compared_on_samples_that_the_comparison_has_not_seen(folder, capsys):
+    X, y = make_classification(100, 3, n_redundant=0, weights=[0.7], random_state=2)
+    words = pd.DataFrame(X).assign(word=np.where(X[:, 0] > 0, "up", None), target=y)
+    (folder / "mixed").mkdir()
+    words.to_csv(folder / "mixed" / "words.csv", index=False)
+    arguments = [
+        "--data", str(folder), "--mixed", str(folder / "mixed"),
+        "--folds", "2", "--seeds", "1", "--jobs", "1", "--output", f"{folder}/out.csv",
+        "--methods", "logistic", "logistic_balanced",
+    ]  # fmt: skip
+    options = recommendation.parse_options(arguments)
+    files = recommendation.sizes(options)
+    table = datasets.run_all(options, recommendation.run_dataset, files)
+    assert sorted(table["set"].unique()) == ["set0", "set1", "words"]
+    assert table["held_out"].between(0, 1).all()
+    assert set(table["samples"]) == {70}
+    recommendation.report(table)
+    printed = capsys.readouterr().out
+    assert "3 data sets" in printed
+    (leader,) = (line for line in printed.splitlines() if line.startswith("leader"))
+    assert "+0.0000" in leader
 
 
 def test_other_data_sets_are_run_by_leaving_out_the_first(folder):

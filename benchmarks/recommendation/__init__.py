@@ -1,0 +1,1 @@
+"""Which method a comparison should recommend, measured on samples it has not seen."""
