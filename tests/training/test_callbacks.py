@@ -117,7 +117,7 @@ def test_without_held_out_samples_nothing_stops():
         ({"validation_fraction": "a"}, "validation_fraction must be .* got 'a'"),
         ({"patience": 0}, "patience must be a whole number of at least 1, got 0"),
         ({"patience": 2.5}, "patience must be a whole number of at least 1, got 2.5"),
-        ({"tol": float("nan")}, "tol must be a number of at least 0, got nan"),
+        ({"tol": float("nan")}, "tol must be a finite number of at least 0, got nan"),
     ],
 )
 def test_options_out_of_range_are_named(options, message):

@@ -121,7 +121,7 @@ def as_weight(sample_weight: Tensor | None, n: int, like: Tensor) -> Tensor | No
     # One bit to read from a device, as of the labels. NaN compares as False.
     if not bool(((weight >= 0) & (weight < math.inf)).all()):
         raise ValueError(
-            "sample_weight must be finite and not negative, got "
-            f"{sample_weight.unique()[:5].tolist()} among them."
+            f"sample_weight has values that are negative or not finite in {like.dtype}"
+            f"; got {sample_weight.unique()[:5].tolist()} among them."
         )
     return weight
