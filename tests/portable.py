@@ -38,6 +38,7 @@ NUMERIC = [
     "tests/training/data/test_stacked_batches.py",
     "tests/training/network/test_stacked_parameters.py",
     "tests/losses/test_fused.py",
+    "tests/losses/test_saturation.py",
     "tests/losses/test_losses.py",
     "tests/losses/test_formulas.py",
     "tests/losses/test_multiclass.py",
