@@ -1,6 +1,7 @@
 """AnyLossClassifierCV beside common alternatives, on tables with three classes or more.
 
     python -m benchmarks.multiclass --data FOLDER [--metrics f1_macro] [--picture FILE]
+    python -m benchmarks.multiclass --data FOLDER --only trees --metrics f1_macro
 
 FOLDER holds one CSV file per data set, whose last column is the target, as people have
 them: with words and missing values, which are encoded and imputed for all methods alike
@@ -9,7 +10,9 @@ defaults; for each metric are printed the mean score, the mean rank, the Bayesia
 test of AnyLossClassifierCV against each method (region of practical equivalence 0.01)
 and the time of a fit, and the same network on the metric and on cross-entropy side by
 side. Quadratic weighted kappa is scored on the data sets whose classes have an order.
-An interrupted run resumes.
+``--only trees`` compares the search with and without gradient boosting among its
+candidates, gradient boosting and LightGBM. Seconds are those of the processor. An
+interrupted run resumes.
 """
 
 import argparse
@@ -23,6 +26,7 @@ import pandas as pd
 from imblearn.ensemble import BalancedRandomForestClassifier, EasyEnsembleClassifier
 from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline
+from lightgbm import LGBMClassifier
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -42,6 +46,7 @@ from sk_anyloss import (
     metric_score,
 )
 from sk_anyloss.compare.verdict import judge_many
+from sk_anyloss.search.candidates import default_candidates
 
 ORDERED_METRIC = "kappa_quadratic"
 METRICS = ("f1_macro", "balanced_accuracy", "mcc", ORDERED_METRIC)
@@ -57,6 +62,9 @@ NETWORK = {"hidden": (32,), "activation": "relu", "random_state": 0}
 SMALL = {"random_state": 0}
 ON_METRIC, ON_CE = "network on the metric", "network on cross-entropy"
 SMALL_ON_METRIC, SMALL_ON_CE = "2 hidden units, metric", "2 hidden units, cross-entropy"
+NETWORKS_ONLY, TUNED_HISTGB = f"{ANYLOSS_CV}, networks only", "HistGB, tuned offsets"
+#: What ``--only trees`` compares.
+WITH_TREES = (ANYLOSS_CV, NETWORKS_ONLY, "HistGB", TUNED_HISTGB, "LightGBM")
 HistGB = partial(HistGradientBoostingClassifier, random_state=0)
 
 
@@ -85,6 +93,7 @@ METRIC_FREE: dict[str, Callable[[np.ndarray], BaseEstimator]] = {
     "logistic, balanced": lambda y: logistic(class_weight="balanced"),
     "HistGB": lambda y: HistGB(),
     "HistGB, balanced": lambda y: HistGB(class_weight="balanced"),
+    "LightGBM": lambda y: LGBMClassifier(random_state=0, n_jobs=1, verbosity=-1),
     "forest, balanced": lambda y: RandomForestClassifier(
         class_weight="balanced", random_state=0
     ),
@@ -97,12 +106,22 @@ METRIC_FREE: dict[str, Callable[[np.ndarray], BaseEstimator]] = {
 }
 
 
-def methods_for_metric(metric: str) -> dict[str, BaseEstimator]:
+def searches(metric: str, n_features: int) -> dict[str, BaseEstimator]:
+    """The search with and without trees, and trees alone."""
+    networks = default_candidates(((), (32, 32)), n_features, "multiclass")
+    return {
+        ANYLOSS_CV: AnyLossClassifierCV(metric, random_state=0),
+        NETWORKS_ONLY: AnyLossClassifierCV(metric, candidates=networks, random_state=0),
+        TUNED_HISTGB: TunedDecisionClassifier(HistGB(), metric, random_state=0),
+    }
+
+
+def methods_for_metric(metric: str, n_features: int) -> dict[str, BaseEstimator]:
     """Methods that are trained or tuned for the metric."""
     # One against the rest has two classes, for which the macro average is no goal.
     binary = metric.removesuffix("_macro")
     return {
-        ANYLOSS_CV: AnyLossClassifierCV(metric, random_state=0),
+        **searches(metric, n_features),
         ON_METRIC: AnyLossClassifier(metric, L="auto", **NETWORK),
         SMALL_ON_METRIC: AnyLossClassifier(metric, **SMALL),
         "AnyLoss, one against rest": OneVsRestClassifier(
@@ -114,7 +133,7 @@ def methods_for_metric(metric: str) -> dict[str, BaseEstimator]:
     }
 
 
-def methods_for_order(metric: str) -> dict[str, BaseEstimator]:
+def methods_for_order(metric: str, n_features: int) -> dict[str, BaseEstimator]:
     """What is compared on ordered classes."""
     return {
         "network on cross-entropy, argmax": network(),
@@ -122,7 +141,7 @@ def methods_for_order(metric: str) -> dict[str, BaseEstimator]:
             network(), metric, random_state=0
         ),
         "network on kappa": AnyLossClassifier(metric, L="auto", **NETWORK),
-        ANYLOSS_CV: AnyLossClassifierCV(metric, random_state=0),
+        **searches(metric, n_features),
     }
 
 
@@ -155,17 +174,19 @@ def run_dataset(path: Path, options: argparse.Namespace) -> list[Record]:
     for fold, (train, test) in enumerate(folds.split(table, y)):
         X, X_test = encode(table.iloc[train], table.iloc[test])
         split = X, y[train], X_test, y[test]
-        found = []
-        for name, build in METRIC_FREE.items() if metrics else ():
-            found += fit_and_score(name, build, metrics, *split)
-        for metric in metrics:
-            for name, model in methods_for_metric(metric).items():
-                found += fit_and_score(name, lambda _, m=model: m, [metric], *split)
+        wanted = [(name, build, metrics) for name, build in METRIC_FREE.items()]
+        by_metric = [(metric, methods_for_metric) for metric in metrics]
         if path.stem in ORDER and ORDERED_METRIC in options.metrics:
-            for name, model in methods_for_order(ORDERED_METRIC).items():
-                found += fit_and_score(
-                    name, lambda _, m=model: m, [ORDERED_METRIC], *split
-                )
+            by_metric.append((ORDERED_METRIC, methods_for_order))
+            if options.only:
+                wanted = [(name, build, options.metrics) for name, build, _ in wanted]
+        for metric, methods in by_metric:
+            for name, model in methods(metric, X.shape[1]).items():
+                wanted.append((name, lambda _, m=model: m, [metric]))
+        found = []
+        for name, build, scored in wanted:
+            if scored and (not options.only or name in WITH_TREES):
+                found += fit_and_score(name, build, scored, *split)
         records += [{"fold": fold, **record} for record in found]
     return records
 
@@ -180,12 +201,12 @@ def fit_and_score(
     y_test: np.ndarray,
 ) -> list[Record]:
     """A record for each metric; the score is NaN if the fit failed."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         y_pred, error = build(y).fit(X, y).predict(X_test), ""
     except ValueError as exception:
         y_pred, error = None, str(exception).splitlines()[0][:80]
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     classes = np.unique(np.concatenate((y, y_test)))
     return [
         {
@@ -247,9 +268,11 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--metrics", nargs="+", choices=METRICS, default=METRICS, help="default: all"
     )
+    parser.add_argument("--only", choices=["trees"], help="default: all methods")
     parser.add_argument("--picture", type=Path, help="file for a plot of the ranks")
     options = parser.parse_args(arguments)
-    options.metric = "_".join(options.metrics)  # Each selection has its own file.
+    # Each selection has its own file.
+    options.metric = "_".join([*options.metrics, *filter(None, [options.only])])
     return options
 
 
